@@ -1,0 +1,43 @@
+# One-word commands. Everything is installed into .venv by the first of them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint format bench docs clean
+
+run: $(VENV)/.installed ## simulate all policies on both of the paper's instances: a table and figures
+	$(BIN)/frugal simulate goodreads movielens --policy all --alpha 0.3 --horizon 200000 --runs 20 --plot out/regret.png
+
+test: $(VENV)/.installed lint ## everything that must pass before a change lands
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed ## mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-bench ## speed, as ratios measured in one run
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.installed-docs ## the documentation as HTML in docs/_build
+	$(BIN)/sphinx-build -W -b html docs docs/_build
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+$(VENV)/.installed-%: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$*]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) out docs/_build build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

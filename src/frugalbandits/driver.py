@@ -1,0 +1,97 @@
+"""One run of a policy on a problem, compiled: plan, draw the sums, observe, until the horizon.
+
+The cost of a run follows its plans, not its horizon. A checkpoint inside a batch is exact, because
+which arm is pulled when within a batch is known before any reward is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.compiled import announced, specialised
+from frugalbandits.policies.base import Batch, Policy, observe
+from frugalbandits.rewards import draw_sum
+
+__all__ = ["Drive", "compile_for", "drive_of"]
+
+Drive = Callable[..., int]
+
+
+def plan(state: Any, rng: Any) -> Batch:
+    """Stand for the plan of the policy that the driver is specialised to."""
+    raise AssertionError("drive is a template: use drive_of(policy)")
+
+
+def drive(
+    state: Any,
+    draws: Any,
+    policy_rng: Any,
+    reward_rng: Any,
+    times: NDArray[np.int64],
+    pulls: NDArray[np.int64],
+    event_times: NDArray[np.int64],
+) -> int:
+    """Run to times[-1]; fill pulls (checkpoints x arms) and the time of each journal entry.
+
+    Returns the number of plans that were made.
+    """
+    horizon = times[-1]
+    arms = pulls.shape[1]
+    done = np.zeros(arms, np.int64)
+    time = 0
+    checkpoint = 0
+    noted = 0
+    plans = 0
+    while time < horizon:
+        batch = plan(state, policy_rng)
+        plans += 1
+        while noted < state.journal.length[0]:
+            event_times[noted] = time
+            noted += 1
+        length = len(batch.arms)
+        passes = min(batch.repeats, (horizon - time) // length)
+        # A pass that the horizon cuts short.
+        rest = (horizon - time) - passes * length if passes < batch.repeats else 0
+        end = time + passes * length + rest
+        while checkpoint < len(times) and times[checkpoint] <= end:
+            ahead = times[checkpoint] - time
+            for k in range(arms):
+                pulls[checkpoint, k] = done[k]
+            for i in range(length):
+                pulls[checkpoint, batch.arms[i]] += ahead // length + (1 if i < ahead % length else 0)
+            checkpoint += 1
+        for i in range(length):
+            count = passes + (1 if i < rest else 0)
+            if count > 0:
+                observe(state, batch.arms[i], count, draw_sum(draws, batch.arms[i], count, reward_rng))
+                done[batch.arms[i]] += count
+        time = end
+    return plans
+
+
+@functools.cache
+def _specialise(plan_function: Any, name: str) -> Drive:
+    return specialised(drive, f"drive_{name}", plan=plan_function)
+
+
+def drive_of(policy: Policy) -> Drive:
+    """Return the driver that has this kind of policy compiled into it."""
+    kind = type(policy)
+    return _specialise(kind.plan, kind.__name__)
+
+
+def compile_for(drive: Drive, name: str, *arguments: Any) -> None:
+    """Compile, or load from disk, before the first run; with a word to the user if it takes long."""
+    import numba
+
+    compile_ = getattr(drive, "compile", None)
+    if compile_ is not None:  # None where numba is switched off
+        with announced(name):
+            compile_(tuple(numba.typeof(argument) for argument in arguments))
+
+

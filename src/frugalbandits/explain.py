@@ -1,0 +1,98 @@
+"""What a session believes and why, for a person (it prints as a table) and for a program."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["ArmReport", "Explanation"]
+
+
+@dataclass(frozen=True)
+class ArmReport:
+    """What is known of one option. `mean`, `lcb` and `ucb` are None before the first feedback."""
+
+    name: str
+    cost: float
+    pulls: int
+    pending: int
+    mean: float | None
+    lcb: float | None
+    ucb: float | None
+    status: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The options from cheapest to most expensive, the candidate, and the decision so far.
+
+    Attributes
+    ----------
+    arms
+        One report an option, in the order of cost.
+    candidate
+        The option that is being considered or used now, if the policy has one.
+    decision
+        The option that the policy has settled on for good, or None.
+    events
+        Conclusions so far: (decisions handed out at that time, "infeasible" or "optimal", option).
+    """
+
+    policy: str
+    alpha: float
+    horizon: int | None
+    decisions: int
+    arms: tuple[ArmReport, ...]
+    candidate: str | None
+    decision: str | None
+    events: tuple[tuple[int, str, str], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, dictionaries, numbers and strings, ready for JSON."""
+        return asdict(self)
+
+    @property
+    def headline(self) -> str:
+        """One sentence on where things stand."""
+        waiting = sum(arm.pending for arm in self.arms)
+        still = f", {waiting:,} awaiting feedback" if waiting else ""
+        beyond = " (past the horizon)" if self.horizon is not None and self.decisions > self.horizon else ""
+        after = f"after {self.decisions:,} decisions{beyond}{still}"
+        if self.decision is not None:
+            return f"Settled on {self.decision!r} {after}."
+        if self.candidate is not None:
+            return f"Nothing settled {after}; {self.candidate!r} is being considered."
+        return f"Nothing settled {after}."
+
+    def __str__(self) -> str:
+        header = ("option", "cost", "pulls", "pending", "mean", "lcb", "ucb", "status")
+        rows = [
+            (
+                arm.name,
+                f"{arm.cost:g}",
+                f"{arm.pulls:,}",
+                f"{arm.pending:,}",
+                _number(arm.mean),
+                _number(arm.lcb),
+                _number(arm.ucb),
+                arm.status,
+            )
+            for arm in self.arms
+        ]
+        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+        left = {0, len(header) - 1}
+
+        def line(row: tuple[str, ...]) -> str:
+            cells = (
+                cell.ljust(width) if i in left else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            return "  ".join(cells).rstrip()
+
+        giving_up = f"{self.policy}, giving up at most {self.alpha:.3g} of the best quality"
+        return "\n".join([self.headline, giving_up, "", line(header), *map(line, rows)])
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None or not math.isfinite(value) else f"{value:.4f}"

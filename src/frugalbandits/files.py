@@ -1,0 +1,65 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from frugalbandits.errors import InputError
+
+__all__ = ["check_writable", "write_text", "written_whole"]
+
+
+def check_writable(path: str | os.PathLike[str]) -> Path:
+    """Return the path if a file can be put there; say why not, before any work is done, otherwise."""
+    target = Path(path)
+    folder = target.parent
+    try:
+        if target.is_dir():
+            raise InputError(f"cannot write {str(target)!r}: it is a folder")
+        if not folder.is_dir():
+            raise InputError(f"cannot write {str(target)!r}: there is no folder {str(folder)!r}")
+        # Taking its place would remove /dev/null or a pipe for everyone.
+        if target.exists() and not target.is_file():
+            raise InputError(f"cannot write {str(target)!r}: it is not a regular file")
+        handle, probe = tempfile.mkstemp(prefix=".frugal-", dir=folder)
+    except OSError as error:
+        raise InputError(f"cannot write {str(target)!r}: {error.strerror}") from error
+    os.close(handle)
+    os.unlink(probe)
+    return target
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it takes the place of `path` in one step.
+
+    The temporary name keeps the suffix, because writers such as matplotlib choose the format by it.
+    """
+    target = check_writable(path)
+    handle, name = tempfile.mkstemp(prefix=".frugal-", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes private files; a result should be as readable as any other new file.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file in one step, with the same bytes on every system."""
+    try:
+        encoded = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        wrong = text[error.start : error.end]
+        raise InputError(f"cannot write {str(path)!r}: {wrong!r} has no form in UTF-8") from error
+    with written_whole(path) as temporary:
+        temporary.write_bytes(encoded)

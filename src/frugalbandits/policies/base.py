@@ -1,0 +1,249 @@
+"""The batch contract that every policy, the simulator and the session are built on.
+
+A policy answers "which pulls next, whatever their outcomes?" with a `Batch`, and learns from sums:
+
+- ``start(setting)`` makes a fresh state, a named tuple of arrays that are changed in place;
+- ``observe(state, arm, pulls, reward_sum)`` only folds data into the state;
+- ``plan(state, rng)`` draws the conclusions and returns the next batch.
+
+Inside a policy arms are indexed from cheapest to most expensive, as in the paper; the simulator and
+the session translate from and to the caller's order. `plan` is compiled, so it reads and writes the
+state and nothing else. It may be called again with nothing observed in between: a deterministic policy
+then returns the same batch and notes nothing twice.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.compiled import compiled
+from frugalbandits.errors import InputError
+
+__all__ = [
+    "EVENTS",
+    "FOREVER",
+    "INFEASIBLE",
+    "OPTIMAL",
+    "Batch",
+    "Bounds",
+    "Journal",
+    "Policy",
+    "Setting",
+    "State",
+    "Tally",
+    "any_pending",
+    "handed",
+    "mean",
+    "new_journal",
+    "new_tally",
+    "note",
+    "observe",
+    "radius",
+    "single",
+    "unseen",
+]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Repeats of a batch that ends only with the horizon.
+FOREVER = 1 << 62
+
+# Kinds of journal entries, and their public names.
+INFEASIBLE = 0
+OPTIMAL = 1
+EVENTS = ("infeasible", "optimal")
+
+
+class Batch(NamedTuple):
+    """Pull these arms in this order, and repeat that `repeats` times."""
+
+    arms: Ints
+    repeats: int
+
+
+class Setting(NamedTuple):
+    """What a policy is told before it starts: costs from cheapest to most expensive, alpha, horizon.
+
+    `horizon` is None where none was given; a policy that needs one says so in `start`.
+    """
+
+    costs: Floats
+    alpha: float
+    horizon: int | None
+
+
+class Tally(NamedTuple):
+    """What has been seen of each arm.
+
+    `pending` counts pulls that were handed out and whose feedback is still out: they count towards
+    balance, never towards means. `sums` + `carry` is the sum of rewards to twice the precision of a
+    float, so that the order in which rewards arrive leaves no trace in the state.
+    """
+
+    pulls: Ints
+    pending: Ints
+    sums: Floats
+    carry: Floats
+
+
+class Journal(NamedTuple):
+    """The conclusions drawn so far, in order; whoever calls `plan` knows the time and adds it."""
+
+    length: Ints
+    kinds: Ints
+    arms: Ints
+
+
+class State(Protocol):
+    """What every policy's state has; a policy's own named tuple adds its settings and memory."""
+
+    @property
+    def tally(self) -> Tally: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+
+class Bounds(NamedTuple):
+    """Per arm, cheapest first: the interval that the policy works with, and the arm's part in it now."""
+
+    lower: Floats
+    upper: Floats
+    status: tuple[str, ...]
+    candidate: int  # the arm that is being considered or used; -1 for none
+
+
+def new_tally(arms: int) -> Tally:
+    """Return the tally of arms that nobody has pulled yet."""
+    return Tally(
+        np.zeros(arms, np.int64), np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms)
+    )
+
+
+def new_journal(arms: int) -> Journal:
+    """Return an empty journal; each arm can be deemed infeasible or optimal once."""
+    return Journal(np.zeros(1, np.int64), np.zeros(arms + 1, np.int64), np.zeros(arms + 1, np.int64))
+
+
+@compiled
+def observe(state: Any, arm: int, pulls: int, reward_sum: float) -> None:
+    """Fold the rewards of `pulls` pulls of one arm into the state; draws no conclusion.
+
+    The sum is kept as two floats, the rounded sum and what rounding left over (Knuth's two-sum, then
+    renormalised). Rewards that are multiples of 2**-60, which every float from 1/256 to 1 is, are
+    summed exactly up to 2**33 pulls, so any order of tells gives the same state.
+    """
+    tally = state.tally
+    tally.pulls[arm] += pulls
+    before = tally.sums[arm]
+    total = before + reward_sum
+    part = total - before
+    lost = (before - (total - part)) + (reward_sum - part)
+    rest = tally.carry[arm] + lost
+    exact = total + rest
+    tally.sums[arm] = exact
+    tally.carry[arm] = rest - (exact - total)
+
+
+@compiled
+def note(state: Any, kind: int, arm: int) -> None:
+    """Add a conclusion to the journal."""
+    journal = state.journal
+    journal.kinds[journal.length[0]] = kind
+    journal.arms[journal.length[0]] = arm
+    journal.length[0] += 1
+
+
+@compiled
+def handed(state: Any, arm: int) -> int:
+    """Pulls of an arm that were handed out, whether or not their feedback is back."""
+    return state.tally.pulls[arm] + state.tally.pending[arm]  # type: ignore[no-any-return]
+
+
+@compiled
+def mean(state: Any, arm: int) -> float:
+    """Mean reward of an arm, 0 before its first reward."""
+    pulls = state.tally.pulls[arm]
+    return state.tally.sums[arm] / pulls if pulls > 0 else 0.0
+
+
+@compiled
+def radius(width: float, pulls: int) -> float:
+    """Confidence radius width / sqrt(n), without limit before the first reward."""
+    return width / np.sqrt(pulls) if pulls > 0 else np.inf
+
+
+@compiled
+def unseen(state: Any) -> Ints:
+    """Arms of which no pull was handed out yet, cheapest first: the first batch of most policies."""
+    arms = len(state.tally.pulls)
+    count = 0
+    for k in range(arms):
+        if handed(state, k) == 0:
+            count += 1
+    found = np.empty(count, np.int64)
+    if count > 0:
+        i = 0
+        for k in range(arms):
+            if handed(state, k) == 0:
+                found[i] = k
+                i += 1
+    return found
+
+
+@compiled
+def any_pending(state: Any) -> bool:
+    """Tell whether feedback is still out."""
+    for k in range(len(state.tally.pending)):
+        if state.tally.pending[k] > 0:
+            return True
+    return False
+
+
+@compiled
+def single(arm: int) -> Ints:
+    """Return the arms of a batch that pulls one arm."""
+    arms = np.empty(1, np.int64)
+    arms[0] = arm
+    return arms
+
+
+@dataclass(frozen=True)
+class Policy(ABC):
+    """A policy's settings: small, frozen, validated when made. The data lives in the state.
+
+    A subclass sets `title` and `plan` and defines `start`, `bounds` and `reason`. See CONTRIBUTING.md
+    for a skeleton to copy.
+    """
+
+    #: One line for the list of policies, ending with the source.
+    title: ClassVar[str]
+    #: True when `plan` draws random numbers; only then is it given a generator.
+    randomised: ClassVar[bool] = False
+    #: The compiled function ``plan(state, rng) -> Batch``.
+    plan: ClassVar[Callable[[Any, np.random.Generator | None], Batch]]
+
+    @abstractmethod
+    def start(self, setting: Setting) -> State:
+        """Return a fresh state, or raise an InputError where the setting does not suit the policy."""
+
+    @abstractmethod
+    def bounds(self, state: Any) -> Bounds:
+        """Describe every arm for `Session.explain`."""
+
+    @abstractmethod
+    def reason(self, state: Any, arm: int) -> str:
+        """Say in a few words why the planned batch pulls this arm."""
+
+    def needs_horizon(self, setting: Setting) -> int:
+        """Return the horizon, or say that this policy cannot do without one."""
+        if setting.horizon is None:
+            raise InputError(f"{type(self).__name__} needs a horizon, but none was given")
+        return setting.horizon

@@ -1,0 +1,242 @@
+"""A bandit problem with cost subsidy: what is true, what is optimal, what a pull costs.
+
+This is the only place that validates means, costs, alpha and names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from frugalbandits.errors import InputError
+
+__all__ = ["Problem", "check_alpha", "check_costs", "check_horizon", "check_names", "cost_order"]
+
+# Two quantities that differ by less than this share are the same number written in floating point:
+# 0.9 * 0.8 and 0.72 must not make an arm infeasible.
+_SAME = 1e-12
+
+D = TypeVar("D", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """K arms with known costs and true mean rewards, and the share of quality one would give up.
+
+    Arms stay in the caller's order everywhere in the public interface.
+
+    Parameters
+    ----------
+    means
+        True mean reward of each arm, in [0, 1].
+    costs
+        Cost of one pull of each arm; any finite numbers, ties allowed.
+    alpha
+        Subsidy factor in [0, 1): an arm is feasible when its mean is at least (1 - alpha) times the
+        best mean.
+    names
+        One name per arm; "a1", "a2", ... by default.
+
+    Examples
+    --------
+    >>> problem = Problem(means=[0.70, 0.78, 0.80], costs=[1, 2, 9], alpha=0.05)
+    >>> problem.optimal_arm, problem.best_arm
+    (1, 2)
+    >>> problem.feasible.tolist()
+    [False, True, True]
+    >>> problem.cost_gaps.tolist()
+    [0.0, 0.0, 7.0]
+    """
+
+    means: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    alpha: float
+    names: tuple[str, ...]
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        costs: ArrayLike,
+        alpha: float,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        checked_costs = check_costs(costs)
+        checked_means = _vector("means", means)
+        if checked_means.size != checked_costs.size:
+            raise InputError(
+                f"means and costs must have one entry per arm, but there are {checked_means.size} "
+                f"means and {checked_costs.size} costs"
+            )
+        outside = np.flatnonzero(~((checked_means >= 0) & (checked_means <= 1)))
+        if outside.size:
+            arm = int(outside[0])
+            raise InputError(f"means must lie in [0, 1], but means[{arm}] is {checked_means[arm]}")
+        checked_alpha = check_alpha(alpha)
+        checked_names = check_names(names, checked_costs.size)
+        object.__setattr__(self, "means", _frozen(checked_means))
+        object.__setattr__(self, "costs", checked_costs)
+        object.__setattr__(self, "alpha", checked_alpha)
+        object.__setattr__(self, "names", checked_names)
+
+    @property
+    def arms(self) -> int:
+        """Number of arms, K."""
+        return int(self.means.size)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Arms from cheapest to most expensive; equal costs stay in the caller's order."""
+        return _frozen(cost_order(self.costs))
+
+    @cached_property
+    def best_arm(self) -> int:
+        """The arm i* with the highest mean; the cheapest of them if several share it."""
+        return int(self.order[np.argmax(self.means[self.order])])
+
+    @cached_property
+    def threshold(self) -> float:
+        """The quality that is good enough, (1 - alpha) times the best mean (mu_CS in the paper)."""
+        return (1.0 - self.alpha) * float(self.means.max())
+
+    @cached_property
+    def feasible(self) -> NDArray[np.bool_]:
+        """Which arms are good enough."""
+        return _frozen(self.means >= self.threshold * (1.0 - _SAME))
+
+    @cached_property
+    def optimal_arm(self) -> int:
+        """The cheapest feasible arm, a*."""
+        return int(self.order[np.argmax(self.feasible[self.order])])
+
+    @cached_property
+    def cost_gaps(self) -> NDArray[np.float64]:
+        """Cost regret of one pull of each arm, (c - c_a*)^+."""
+        return _frozen(np.maximum(self.costs - self.costs[self.optimal_arm], 0.0))
+
+    @cached_property
+    def quality_gaps(self) -> NDArray[np.float64]:
+        """Quality regret of one pull of each arm, ((1 - alpha) max(mu) - mu)^+."""
+        return _frozen(np.where(self.feasible, 0.0, np.maximum(self.threshold - self.means, 0.0)))
+
+    def regrets(self, pulls: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return cost and quality regret of pull counts whose last axis is the arms."""
+        counts = np.asarray(pulls)
+        if counts.shape[-1:] != (self.arms,):
+            raise InputError(
+                f"pulls must have {self.arms} entries along the last axis, but its shape is {counts.shape}"
+            )
+        return counts @ self.cost_gaps, counts @ self.quality_gaps
+
+    def with_alpha(self, alpha: float) -> Problem:
+        """Return the same arms under another subsidy factor."""
+        return Problem(self.means, self.costs, alpha, self.names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return (
+            np.array_equal(self.means, other.means)
+            and np.array_equal(self.costs, other.costs)
+            and self.alpha == other.alpha
+            and self.names == other.names
+        )
+
+    def __hash__(self) -> int:
+        # Over the values, not the bytes: 0.0 and -0.0 are equal.
+        return hash((*self.means.tolist(), *self.costs.tolist(), self.alpha, self.names))
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem({self.arms} arms, alpha={self.alpha:g}, threshold={self.threshold:.4g}, "
+            f"optimal={self.names[self.optimal_arm]!r}, best={self.names[self.best_arm]!r})"
+        )
+
+
+def cost_order(costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Arms from cheapest to most expensive; equal costs stay in the given order."""
+    return np.argsort(costs, kind="stable").astype(np.int64)
+
+
+def check_alpha(alpha: float) -> float:
+    """Return alpha as a float in [0, 1)."""
+    value = _number("alpha", alpha)
+    if not 0.0 <= value < 1.0:
+        raise InputError(
+            f"alpha is the share of quality given up and must lie in [0, 1), but it is {alpha!r}"
+        )
+    return value
+
+
+def check_costs(costs: ArrayLike) -> NDArray[np.float64]:
+    """Return at least two finite costs as a read-only array."""
+    values = _vector("costs", costs)
+    if values.size < 2:
+        raise InputError(f"a choice needs at least two arms, but there are {values.size}")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise InputError(f"costs must be finite, but costs[{bad[0]}] is {values[bad[0]]}")
+    values.setflags(write=False)
+    return values
+
+
+def check_horizon(horizon: float, arms: int) -> int:
+    """Return the horizon as a whole number greater than the number of arms."""
+    value = _number("horizon", horizon)
+    if not value.is_integer():
+        raise InputError(f"horizon must be a whole number of pulls, but it is {horizon!r}")
+    if value <= arms:
+        raise InputError(
+            f"horizon must be greater than the number of arms, {arms}, because each arm is pulled at least "
+            f"once, but it is {horizon!r}"
+        )
+    if value > 2**53:
+        raise InputError(f"horizon must be at most 2**53, but it is {horizon!r}")
+    return int(value)
+
+
+def check_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
+    """Return one distinct, non-empty name per arm; a1, a2, ... where none are given."""
+    if names is None:
+        return tuple(f"a{k + 1}" for k in range(arms))
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"names must be a list of strings, but it is {names!r}")
+    given = list(names)
+    if len(given) != arms:
+        raise InputError(f"there must be one name per arm, but there are {len(given)} names and {arms} arms")
+    for name in given:
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"a name must be a non-empty string, but one is {name!r}")
+        if given.count(name) > 1:
+            raise InputError(f"names must differ, but {name!r} stands {given.count(name)} times")
+    return tuple(given)
+
+
+def _number(what: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be a number, but it is {value!r}") from None
+    if not math.isfinite(number):
+        raise InputError(f"{what} must be finite, but it is {value!r}")
+    return number
+
+
+def _vector(what: str, values: ArrayLike) -> NDArray[np.float64]:
+    try:
+        vector = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be a list of numbers, but it is {values!r}") from None
+    if vector.ndim != 1:
+        raise InputError(f"{what} must be a flat list of numbers, but its shape is {vector.shape}")
+    return vector
+
+
+def _frozen(array: NDArray[D]) -> NDArray[D]:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,28 @@
+"""Plain, slow reference implementations of the policies, written from the papers only.
+
+They share no code with the package and serve as the independent check of it. Every function has the form
+
+    run(pull, costs, alpha, horizon, rng=None, **options) -> (pulled arms, events)
+
+where `pull(arm)` gives the reward of the next pull of that arm, the pulled arms are a list of `horizon`
+indices in the caller's order, and an event is (pulls done when it was noted, "infeasible" or "optimal", arm).
+Rewards are in [0, 1], 0 <= alpha < 1. Within each policy, arms are known by their position in order of cost
+(ties in the caller's order), so that "cheapest" is "first".
+"""
+
+from functools import partial
+
+from . import cof, etc_cs, pe_cs, ts_cs, ucb_cs
+from .table import Table
+
+REFERENCES = {
+    "cof": cof.run,
+    "cof-no-exclusive": partial(cof.run, exclusive=False),
+    "cof-no-combine": partial(cof.run, combine=False),
+    "pe-cs": pe_cs.run,
+    "ucb-cs": ucb_cs.run,
+    "ts-cs": ts_cs.run,
+    "etc-cs": etc_cs.run,
+}
+
+__all__ = ["REFERENCES", "Table"]
