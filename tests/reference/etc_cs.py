@@ -1,4 +1,4 @@
-"""ETC-CS (Sinha et al., AISTATS 2021), as in the section "ETC-CS" of baselines.md."""
+"""ETC-CS (Sinha et al., AISTATS 2021)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""PE-CS (Juneja, Joe-Wong, Yagan, ICLR 2025), as in the section "PE-CS" of baselines.md."""
+"""PE-CS (Juneja, Joe-Wong, Yagan, ICLR 2025)."""
 
 import math
 

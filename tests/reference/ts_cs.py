@@ -1,4 +1,4 @@
-"""TS-CS (Sinha et al., AISTATS 2021), as in the section "TS-CS" of baselines.md."""
+"""TS-CS (Sinha et al., AISTATS 2021), one draw of every posterior a pull."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""UCB-CS (Sinha et al., AISTATS 2021), as in the section "UCB-CS" of baselines.md."""
+"""UCB-CS (Sinha et al., AISTATS 2021)."""
 
 import math
 

@@ -1,0 +1,138 @@
+"""Properties 1 to 3 of the design: step equals batch, session equals simulator, policy equals paper."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+import numpy as np
+import pytest
+from harness import DETERMINISTIC, cases, play, pull_from, reward_table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import REFERENCES
+
+import frugalbandits as fb
+from frugalbandits import driver
+from frugalbandits.policies import Setting, policies, resolve
+from frugalbandits.policies.base import EVENTS
+
+
+def settled(policy, delta):
+    """Give a COF a tolerance with which short runs come to conclusions."""
+    resolved = resolve(policy)
+    if isinstance(resolved, fb.COF):
+        return fb.COF(delta, resolved.combine, resolved.exclusive, resolved.sampling)
+    return resolved
+
+
+def test_every_policy_has_a_reference():
+    assert set(REFERENCES) == set(policies())
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@settings(max_examples=200)
+@given(case=cases(), delta=st.sampled_from([1e-4, 0.01, 0.2, 0.7]))
+def test_step_equals_batch(name, case, delta):
+    costs, alpha, horizon, table = case
+    policy = settled(name, delta)
+    batched = play(policy, costs, alpha, horizon, pull_from(table))
+    stepped = play(policy, costs, alpha, horizon, pull_from(table), one_pass=True)
+    assert batched == stepped
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@settings(max_examples=100)
+@given(case=cases(horizons=(20, 1000)), delta=st.sampled_from([None, 1e-4, 0.01, 0.2, 0.7]))
+def test_policy_equals_reference(name, case, delta):
+    costs, alpha, horizon, table = case
+    options = {"delta": delta} if name.startswith("cof") and delta else {}
+    policy = settled(name, delta) if options else name
+    pulled, events = play(policy, costs, alpha, horizon, pull_from(table))
+    expected, expected_events = REFERENCES[name](pull_from(table), costs, alpha, horizon, **options)
+    assert pulled == expected
+    assert events == expected_events
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@pytest.mark.parametrize("instance", ["goodreads", "movielens", "nu1", "nu2", "cost-biased"])
+def test_policy_equals_reference_on_the_papers_instances(name, instance):
+    problem = fb.instance(instance)
+    horizon = 20_000
+    table = reward_table(7, problem.means, horizon, "bernoulli")
+    pulled, events = play(name, problem.costs, problem.alpha, horizon, pull_from(table))
+    expected, expected_events = REFERENCES[name](pull_from(table), problem.costs, problem.alpha, horizon)
+    assert events == expected_events
+    assert pulled == expected
+
+
+def drive_on_table(name, costs, alpha, table, times, rng=None):
+    """Run the simulator's own driver, uncompiled, with rewards from a table in place of random ones."""
+    policy = resolve(name)
+    order = np.argsort(np.asarray(costs, float), kind="stable")
+    pull = pull_from(table)
+
+    def table_sum(draws, rank, pulls, reward_rng):
+        return sum(pull(int(order[rank])) for _ in range(pulls))
+
+    scope = {**driver.drive.__globals__, "plan": type(policy).plan, "draw_sum": table_sum}
+    drive = FunctionType(driver.drive.__code__, scope)
+    state = policy.start(Setting(np.asarray(costs, float)[order], alpha, int(times[-1])))
+    pulls = np.zeros((len(times), len(costs)), np.int64)
+    event_times = np.zeros(len(costs) + 1, np.int64)
+    drive(state, None, rng, None, np.asarray(times), pulls, event_times)
+    journal = state.journal
+    events = [
+        (int(event_times[i]), EVENTS[journal.kinds[i]], int(order[journal.arms[i]]))
+        for i in range(int(journal.length[0]))
+    ]
+    return pulls[:, np.argsort(order)], events
+
+
+@pytest.mark.parametrize("name", policies())
+@settings(max_examples=50)
+@given(case=cases(horizons=(20, 600)), seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_session_equals_simulator(name, case, seed, data):
+    costs, alpha, horizon, table = case
+    # Sums of a batch are added up before they are folded in, so fractions must add up exactly.
+    table = np.round(table * 64) / 64
+    times = np.unique([*data.draw(st.lists(st.integers(1, horizon), max_size=20)), horizon])
+    rng = np.random.default_rng(seed) if resolve(name).randomised else None
+    pulls, events = drive_on_table(name, costs, alpha, table, times, rng)
+
+    session = fb.Session(costs, alpha, name, horizon, seed=seed)
+    pull = pull_from(table)
+    pulled = []
+    for _ in range(horizon):
+        decision = session.ask()
+        arm = int(decision.arm[1:]) - 1
+        session.tell(decision.id, pull(arm))
+        pulled.append(arm)
+
+    counts = np.array([np.bincount(pulled[:time], minlength=len(costs)) for time in times])
+    assert np.array_equal(pulls, counts)
+    told = [(time, event, int(arm[1:]) - 1) for time, event, arm in session.explain().events]
+    assert told == events
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@settings(max_examples=50)
+@given(case=cases(horizons=(20, 400)))
+def test_planning_twice_changes_nothing(name, case):
+    costs, alpha, horizon, table = case
+    policy = resolve(name)
+
+    def plan_again(state, batch, time):
+        noted = int(state.journal.length[0])
+        again = policy.plan(state, None)
+        assert again.arms.tolist() == batch.arms.tolist()
+        assert again.repeats == batch.repeats
+        assert int(state.journal.length[0]) == noted
+
+    play(policy, costs, alpha, horizon, pull_from(table), record=plan_again)
+
+
+@pytest.mark.parametrize("name", ["cof", "cof-no-combine", "ucb-cs", "etc-cs", "cof-cost-biased", "pe-cs"])
+def test_batches_save_plans(name):
+    """Guard against a policy that falls back to one pass a plan, which no equality would notice."""
+    result = fb.simulate(fb.instance("goodreads", alpha=0.3), name, 500_000, runs=4)
+    assert result.plans.max() < 25_000

@@ -1,0 +1,117 @@
+"""Start-up: what an import loads, what is compiled when, and the same results without the compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import frugalbandits
+
+PACKAGE = Path(frugalbandits.__file__).parent
+
+
+def python(code, **environment):
+    """Run code in a fresh process and return what it printed last, as JSON."""
+    env = {**os.environ, **{key: str(value) for key, value in environment.items()}}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def test_import_loads_neither_matplotlib_nor_polars():
+    code = "import sys, json, frugalbandits; print(json.dumps(sorted(sys.modules)))"
+    modules, _ = python(code)
+    assert not {"matplotlib", "polars", "pandas", "typer"} & set(modules)
+
+
+SIMULATE = """
+import json, frugalbandits as fb
+from frugalbandits.driver import drive_of
+from frugalbandits.policies import resolve
+result = fb.simulate(fb.instance("nu1"), "pe-cs", 2000, runs=2)
+session = fb.Session([1, 2], 0.1, "pe-cs", 100)
+session.ask()
+stats = [drive_of(resolve("pe-cs")).stats, resolve("pe-cs").plan.stats]
+print(json.dumps([sum(sum(s.cache_hits.values()) for s in stats),
+                  sum(sum(s.cache_misses.values()) for s in stats), fb.__file__]))
+"""
+
+
+def test_a_second_process_does_not_compile_again(tmp_path):
+    (hits, misses, _), _ = python(SIMULATE, FRUGALBANDITS_CACHE_DIR=tmp_path)
+    assert (hits, misses) == (0, 2)
+    (hits, misses, _), _ = python(SIMULATE, FRUGALBANDITS_CACHE_DIR=tmp_path)
+    assert (hits, misses) == (2, 0)
+
+
+def test_any_change_of_the_source_is_compiled_again(tmp_path):
+    """A helper is changed that the compiled functions stand on, in a file that they do not stand in."""
+    copy = tmp_path / "source" / "frugalbandits"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {"FRUGALBANDITS_CACHE_DIR": tmp_path / "cache", "PYTHONPATH": tmp_path / "source"}
+    (_, misses, place), _ = python(SIMULATE, **environment)
+    assert misses == 2
+    assert Path(place).is_relative_to(tmp_path)
+    with (copy / "policies" / "base.py").open("a") as file:
+        file.write("\n# changed\n")
+    (_, misses, _), _ = python(SIMULATE, **environment)
+    assert misses == 2
+
+
+def test_an_unwritable_cache_is_no_obstacle(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    code = "import json, frugalbandits.compiled as c; print(json.dumps(str(c.cache_folder())))"
+    assert python(code, FRUGALBANDITS_CACHE_DIR=blocked)[0] == "None"
+
+
+EVERYTHING = """
+import json, frugalbandits as fb
+from frugalbandits.policies import policies
+out = {}
+for name in policies():
+    result = fb.simulate(fb.instance("nu1"), name, 400, runs=2, checkpoints=4)
+    session = fb.Session([1, 2, 3], 0.1, name, 200, seed=1)
+    arms = []
+    for i in range(60):
+        decision = session.ask()
+        session.tell(decision.id, (i * 7 % 5) / 4)
+        arms.append(decision.arm)
+    out[name] = [result.pulls.tolist(), result.events.tolist(), arms]
+print(json.dumps(out))
+"""
+
+
+def test_the_same_code_runs_uncompiled():
+    plain, _ = python(EVERYTHING, NUMBA_DISABLE_JIT=1)
+    compiled, _ = python(EVERYTHING)
+    assert plain == compiled
+
+
+def test_a_long_compilation_is_announced(capsys):
+    import time
+
+    from frugalbandits.compiled import announced
+
+    with announced("cof", after=0.05):
+        time.sleep(0.3)
+    assert "compiling cof" in capsys.readouterr().err
+    with announced("cof", after=5):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_code_in_the_documents_runs(name, tmp_path, monkeypatch):
+    """Every block marked as python is run, in order, in one namespace."""
+    text = (Path(__file__).parents[1] / name).read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert blocks
+    monkeypatch.chdir(tmp_path)
+    exec(compile("\n".join(blocks), name, "exec"), {"__name__": "document"})
