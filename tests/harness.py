@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
-from reference import Table
 
 from frugalbandits.policies import Setting, policies, resolve
 from frugalbandits.policies.base import EVENTS, observe
+from reference import Table
 
 DETERMINISTIC = [name for name in policies() if not resolve(name).randomised]
 

@@ -6,15 +6,15 @@ from types import FunctionType
 
 import numpy as np
 import pytest
-from harness import DETERMINISTIC, cases, play, pull_from, reward_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import REFERENCES
 
 import frugalbandits as fb
 from frugalbandits import driver
 from frugalbandits.policies import Setting, policies, resolve
 from frugalbandits.policies.base import EVENTS
+from harness import DETERMINISTIC, cases, play, pull_from, reward_table
+from reference import REFERENCES
 
 
 def settled(policy, delta):

@@ -122,9 +122,9 @@ def test_a_special_file_is_not_replaced(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_gives_the_system_s_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(**_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     # Taking the rights away would not stop tests that run as root.
-    monkeypatch.setattr("frugalbandits.files.tempfile.mkstemp", refuse)
+    monkeypatch.setattr(Path, "touch", refuse)
     assert_refused(tmp_path / "out.txt", "Permission denied")

@@ -10,7 +10,6 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from reference import REFERENCES
 from scipy.integrate import quad
 from scipy.stats import beta, binomtest, chisquare, ks_2samp
 
@@ -20,6 +19,7 @@ from frugalbandits.policies import Setting, resolve
 from frugalbandits.policies.base import observe
 from frugalbandits.policies.ts_tails import ABOVE, BELOW, log_norm, mass, tail_point
 from frugalbandits.rewards import Bernoulli
+from reference import REFERENCES
 
 LEVEL = 1e-5
 
@@ -87,7 +87,11 @@ def chance_of_cheaper(a, b, c, d, keep):
 def test_thompson_has_its_exact_law_on_two_arms(alpha):
     """Rewards and choices of a short run are enumerated. False alarm: 1e-5 each."""
     means, horizon = [0.8, 0.7], 8
-    laws = {(1, 1, s0, s1): (means[0] if s0 else 0.2) * (means[1] if s1 else 0.3) for s0 in (0, 1) for s1 in (0, 1)}
+    laws = {
+        (1, 1, s0, s1): (means[0] if s0 else 0.2) * (means[1] if s1 else 0.3)
+        for s0 in (0, 1)
+        for s1 in (0, 1)
+    }
     for _ in range(2, horizon):
         after = defaultdict(float)
         for (n0, n1, s0, s1), chance in laws.items():
@@ -100,7 +104,9 @@ def test_thompson_has_its_exact_law_on_two_arms(alpha):
     expected = defaultdict(float)
     for (n0, n1, _, _), chance in laws.items():
         expected[n0, n1] += chance
-    result = fb.simulate(fb.Problem(means, [1, 2], alpha), "ts-cs", horizon, runs=10_000, seed=2, checkpoints=1)
+    result = fb.simulate(
+        fb.Problem(means, [1, 2], alpha), "ts-cs", horizon, runs=10_000, seed=2, checkpoints=1
+    )
     counts = defaultdict(int)
     for pulls in result.pulls[:, -1]:
         counts[tuple(pulls.tolist())] += 1

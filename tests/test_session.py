@@ -82,7 +82,9 @@ def test_json_at_any_point_changes_nothing_that_follows(name, data):
     """Random interleaving of ask, tell, forget and storing, against the session that is never stored."""
     live, stored = fresh(name, horizon=300), fresh(name, horizon=300)
     out = []
-    for action in data.draw(st.lists(st.sampled_from(["ask", "ask", "tell", "forget", "store"]), max_size=120)):
+    for action in data.draw(
+        st.lists(st.sampled_from(["ask", "ask", "tell", "forget", "store"]), max_size=120)
+    ):
         if action == "ask":
             decision = live.ask()
             assert stored.ask() == decision
@@ -136,7 +138,9 @@ def test_late_feedback_is_folded_in():
     late = []
     for _ in range(40_000):
         decision = session.ask()
-        late.append((decision.id, float(rng.random() < {"tiny": 0.3, "small": 0.9, "large": 0.92}[decision.arm])))
+        late.append(
+            (decision.id, float(rng.random() < {"tiny": 0.3, "small": 0.9, "large": 0.92}[decision.arm]))
+        )
         if len(late) > 5:
             session.tell(*late.pop(rng.integers(len(late))))
         if session.explain().decision:
@@ -231,7 +235,7 @@ def test_save_and_load(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("session-v1-*.json")), ids=lambda path: path.stem)
 def test_states_of_version_1_are_read_for_ever(path):
-    """Written by release 0.1.0 after 700 decisions with 3 outstanding; the next 40 options are kept beside it."""
+    """Written by release 0.1.0 after 700 decisions, 3 of them outstanding, with the 40 options after them."""
     stored = json.loads(path.read_text())
     session = fb.Session.from_json(json.dumps(stored["session"]))
     assert session.decisions == 700

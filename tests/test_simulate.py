@@ -110,7 +110,9 @@ def test_cost_biased_sampling_saves_most_of_the_cost():
 
 def test_progress_is_told_run_by_run():
     seen = []
-    fb.simulate(fb.instance("nu1"), "pe-cs", HORIZON, runs=6, progress=lambda done, all_: seen.append((done, all_)))
+    fb.simulate(
+        fb.instance("nu1"), "pe-cs", HORIZON, runs=6, progress=lambda done, all_: seen.append((done, all_))
+    )
     assert seen == [(i, 6) for i in range(1, 7)]
 
 

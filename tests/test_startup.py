@@ -107,11 +107,39 @@ def test_a_long_compilation_is_announced(capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
-def test_code_in_the_documents_runs(name, tmp_path, monkeypatch):
-    """Every block marked as python is run, in order, in one namespace."""
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/sessions.md", "docs/simulation.md"])
+def test_code_in_the_documents_runs(name, tmp_path):
+    """Every block marked as python is run, in order, as one script."""
     text = (Path(__file__).parents[1] / name).read_text(encoding="utf-8")
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     assert blocks
-    monkeypatch.chdir(tmp_path)
-    exec(compile("\n".join(blocks), name, "exec"), {"__name__": "document"})
+    script = tmp_path / "document.py"
+    script.write_text("\n".join(blocks), encoding="utf-8")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+MINE = """
+import dataclasses, json, sys
+from typing import Any, ClassVar
+import frugalbandits as fb
+from frugalbandits.compiled import compiled
+from frugalbandits.policies.base import Batch, single
+
+@compiled
+def plan(state: Any, rng: Any) -> Batch:
+    return Batch(single(ARM), 5)
+
+@dataclasses.dataclass(frozen=True)
+class Mine(fb.UCBCS):
+    plan: ClassVar[Any] = staticmethod(plan)
+
+print(json.dumps(fb.simulate(fb.instance("nu1"), Mine(), 100, runs=1).pulls[0, -1].tolist()))
+"""
+
+
+def test_a_policy_from_elsewhere_is_never_taken_from_a_stale_cache(tmp_path):
+    """The same class and names in another process, with another plan."""
+    for arm in (2, 5):
+        pulls, _ = python(MINE.replace("ARM", str(arm)), FRUGALBANDITS_CACHE_DIR=tmp_path)
+        assert pulls[arm] == 100

@@ -2,7 +2,9 @@
 
 numba's own cache looks only at the file a function stands in, so a change in a helper that the
 function calls would go unseen. Here the cache folder carries a hash of every source file of the
-package: any change of the package's source means another folder, hence a new compilation.
+package: any change of the package's source means another folder, hence a new compilation. Functions
+from elsewhere, such as a policy of yours, are compiled anew in each process: nothing here could know
+when they have changed.
 
 Set ``NUMBA_DISABLE_JIT=1`` to run the very same functions as plain Python, for a debugger.
 """
@@ -19,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -28,6 +30,8 @@ __all__ = ["announced", "cache_folder", "compiled", "source_hash", "specialised"
 F = TypeVar("F", bound=Callable[..., Any])
 
 _decorating = threading.Lock()
+# numba fills this module with its settings at run time, so their types are not known.
+_config: Any = numba.config
 
 
 @functools.cache
@@ -48,10 +52,8 @@ def cache_folder() -> Path | None:
     ``FRUGALBANDITS_CACHE_DIR`` overrides the place; ``XDG_CACHE_HOME`` is respected.
     """
     base = os.environ.get("FRUGALBANDITS_CACHE_DIR")
-    if base is None:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        base = os.path.join(home, "frugalbandits")
-    folder = Path(base) / f"compiled-{source_hash()}"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = (Path(base) if base else caches / "frugalbandits") / f"compiled-{source_hash()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -62,20 +64,29 @@ def cache_folder() -> Path | None:
 
 
 def compiled(function: F) -> F:
-    """Compile a function on first use, without the GIL and without fastmath, and cache it on disk."""
-    folder = cache_folder()
+    """Compile a function on first use, without the GIL and without fastmath; cache it if it is ours."""
+    return _compile(function, cached=_is_ours(function))
+
+
+def _is_ours(function: Any) -> bool:
+    code = getattr(function, "py_func", function).__code__
+    return Path(code.co_filename).is_relative_to(Path(__file__).parent)
+
+
+def _compile(function: F, cached: bool) -> F:
+    folder = cache_folder() if cached else None
     if folder is None:
         jitted = numba.njit(nogil=True)(function)
     else:
         # numba reads its cache folder when a function is decorated: ours is set for that moment only.
         with _decorating:
-            before = numba.config.CACHE_DIR
-            numba.config.CACHE_DIR = str(folder)
+            before = _config.CACHE_DIR
+            _config.CACHE_DIR = str(folder)
             try:
                 jitted = numba.njit(nogil=True, cache=True)(function)
             finally:
-                numba.config.CACHE_DIR = before
-    return jitted  # type: ignore[no-any-return]  # numba is untyped; the signature is the function's
+                _config.CACHE_DIR = before
+    return cast(F, jitted)
 
 
 def specialised(template: F, name: str, **functions: Any) -> F:
@@ -90,7 +101,8 @@ def specialised(template: F, name: str, **functions: Any) -> F:
     copy = FunctionType(code, scope, name, template.__defaults__)
     copy.__qualname__ = name
     copy.__module__ = template.__module__
-    return compiled(copy)  # type: ignore[return-value]  # a copy of F is an F
+    cached = all(map(_is_ours, [template, *functions.values()]))
+    return cast(F, _compile(copy, cached))
 
 
 @contextmanager

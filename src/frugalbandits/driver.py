@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +21,8 @@ from frugalbandits.rewards import draw_sum
 __all__ = ["Drive", "compile_for", "drive_of"]
 
 Drive = Callable[..., int]
+
+_typeof: Callable[[Any], Any] = numba.typeof
 
 
 def plan(state: Any, rng: Any) -> Batch:
@@ -87,11 +90,7 @@ def drive_of(policy: Policy) -> Drive:
 
 def compile_for(drive: Drive, name: str, *arguments: Any) -> None:
     """Compile, or load from disk, before the first run; with a word to the user if it takes long."""
-    import numba
-
     compile_ = getattr(drive, "compile", None)
     if compile_ is not None:  # None where numba is switched off
         with announced(name):
-            compile_(tuple(numba.typeof(argument) for argument in arguments))
-
-
+            compile_(tuple(map(_typeof, arguments)))

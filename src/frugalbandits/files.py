@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,11 +25,9 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
         # Taking its place would remove /dev/null or a pipe for everyone.
         if target.exists() and not target.is_file():
             raise InputError(f"cannot write {str(target)!r}: it is not a regular file")
-        handle, probe = tempfile.mkstemp(prefix=".frugal-", dir=folder)
+        _new_file_beside(target).unlink()
     except OSError as error:
         raise InputError(f"cannot write {str(target)!r}: {error.strerror}") from error
-    os.close(handle)
-    os.unlink(probe)
     return target
 
 
@@ -40,16 +38,10 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     The temporary name keeps the suffix, because writers such as matplotlib choose the format by it.
     """
     target = check_writable(path)
-    handle, name = tempfile.mkstemp(prefix=".frugal-", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = _new_file_beside(target)
     try:
         yield temporary
-        # mkstemp makes private files; a result should be as readable as any other new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        os.replace(temporary, target)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -63,3 +55,10 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         raise InputError(f"cannot write {str(path)!r}: {wrong!r} has no form in UTF-8") from error
     with written_whole(path) as temporary:
         temporary.write_bytes(encoded)
+
+
+def _new_file_beside(target: Path) -> Path:
+    """Make an empty file in the same folder, as readable as any other new file."""
+    temporary = target.parent / f".frugal-{uuid.uuid4().hex}{target.suffix}"
+    temporary.touch(exist_ok=False)
+    return temporary

@@ -19,7 +19,16 @@ from frugalbandits.compiled import compiled
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.problem import Problem
 
-__all__ = ["BetaRewards", "Bernoulli", "Draws", "Empirical", "RewardModel", "TwoPoint", "draw_sum", "resolve_rewards"]
+__all__ = [
+    "Bernoulli",
+    "BetaRewards",
+    "Draws",
+    "Empirical",
+    "RewardModel",
+    "TwoPoint",
+    "draw_sum",
+    "resolve_rewards",
+]
 
 
 class Draws(NamedTuple):
@@ -88,14 +97,15 @@ class TwoPoint(RewardModel):
     def __post_init__(self) -> None:
         if not 0.0 <= self.low < self.high <= 1.0:
             raise InputError(
-                f"two-point rewards need 0 <= low < high <= 1, but low is {self.low!r} and high is {self.high!r}"
+                f"two-point rewards need 0 <= low < high <= 1, but they are {self.low!r} and {self.high!r}"
             )
 
     def draws(self, problem: Problem) -> Draws:
         for arm, mean in enumerate(problem.means):
             if not self.low <= mean <= self.high:
                 raise InputError(
-                    f"rewards of {self.low} or {self.high} cannot have the mean {mean} of arm {problem.names[arm]!r}"
+                    f"rewards of {self.low} or {self.high} give no mean of {mean}, "
+                    f"which {problem.names[arm]!r} has"
                 )
         return _finite(
             [
@@ -122,7 +132,7 @@ class BetaRewards(RewardModel):
         for arm, mean in enumerate(problem.means):
             if not 0.0 < mean < 1.0:
                 raise InputError(
-                    f"Beta rewards need means strictly between 0 and 1, but arm {problem.names[arm]!r} has {mean}"
+                    f"Beta rewards need means strictly between 0 and 1, but {problem.names[arm]!r} has {mean}"
                 )
         means = problem.means[problem.order]
         shapes = self.concentration * np.column_stack([means, 1 - means])
@@ -150,7 +160,9 @@ class Empirical(RewardModel):
         self.observed = tuple(np.array(table, dtype=np.float64) for table in tables)
         for arm, table in enumerate(self.observed):
             if table.ndim != 1 or table.size == 0:
-                raise InputError(f"arm {arm} needs a flat list of observed rewards, but its shape is {table.shape}")
+                raise InputError(
+                    f"arm {arm} needs a flat list of observed rewards, but its shape is {table.shape}"
+                )
             bad = table[~((table >= 0) & (table <= 1))]
             if bad.size:
                 raise InputError(f"observed rewards must lie in [0, 1], but arm {arm} has {bad[0]}")
@@ -165,8 +177,8 @@ class Empirical(RewardModel):
         for arm, table in enumerate(self.observed):
             if abs(table.mean() - problem.means[arm]) > 1e-9:
                 raise InputError(
-                    f"the observed rewards of arm {problem.names[arm]!r} have the mean {table.mean()}, but the "
-                    f"problem says {problem.means[arm]}; Empirical.problem(costs, alpha) makes one that agrees"
+                    f"the observed rewards of {problem.names[arm]!r} have the mean {table.mean()}, but the "
+                    f"problem says {problem.means[arm]}; Empirical.problem makes one that agrees"
                 )
         laws = []
         for arm in problem.order:

@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,6 @@ __all__ = ["Decision", "Session"]
 
 # Folding in one reward is a few additions: calling compiled code would cost more than it saves.
 _observe = getattr(observe, "py_func", observe)
-_NOTHING_PLANNED = Batch(np.zeros(0, np.int64), 0)
 
 
 class Decision(NamedTuple):
@@ -100,7 +99,10 @@ class Session:
         self._next = 0
         self._pending: dict[int, int] = {}
         self._events: list[tuple[int, int, int]] = []
-        self._use(_NOTHING_PLANNED)
+        self._ranks: list[int] = []
+        self._at = 0
+        self._repeats = 0
+        self._reasons: dict[int, str] = {}
         self._lock = threading.Lock()
 
     @property
@@ -217,7 +219,7 @@ class Session:
         session_state.load_arrays(session._state, data["state"])
         session_state.load_random(session._rng, data["random"])
         session._next = data["decisions"]
-        session._pending = {id_: rank for id_, rank in data["pending"]}
+        session._pending = dict(data["pending"])
         session._events = [(time, kind, rank) for time, kind, rank in data["events"]]
         batch = data["batch"]
         session._use(Batch(np.array(batch["arms"], np.int64), batch["repeats"]), batch["at"])
@@ -240,11 +242,11 @@ class Session:
     def __repr__(self) -> str:
         return f"Session({self._label!r}, {len(self._names)} options, {self._next:,} decisions)"
 
-    def _use(self, batch: Batch, at: int | None = None) -> None:
-        self._ranks: list[int] = batch.arms.tolist()
+    def _use(self, batch: Batch, at: int) -> None:
+        self._ranks = batch.arms.tolist()
         self._repeats = int(batch.repeats)
-        self._at = len(self._ranks) if at is None else at
-        self._reasons: dict[int, str] = {}
+        self._at = at
+        self._reasons = {}
 
     def _plan(self) -> None:
         if not self._next:

@@ -168,7 +168,9 @@ def check_consistent(state: Any, pending: dict[int, int], decisions: int) -> Non
     tally = state.tally
     counts = np.bincount(np.array(list(pending.values()), np.int64), minlength=len(tally.pulls))
     if not np.array_equal(counts, tally.pending):
-        _broken(f"decisions wait for feedback {counts.tolist()} times, but the state says {tally.pending.tolist()}")
+        _broken(
+            f"decisions wait for feedback {counts.tolist()} times, but the state has {tally.pending.tolist()}"
+        )
     if any(not 0 <= id_ < decisions for id_ in pending):
         _broken(f"a pending decision is not among the {decisions} that were handed out")
     if (tally.pulls < 0).any() or not ((tally.sums >= 0) & (tally.sums <= tally.pulls)).all():

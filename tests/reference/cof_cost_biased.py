@@ -65,7 +65,7 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None):
 
         best_lcb = max(lcb[i] for i in gating)
         may_be_best = [i for i in gating if ucb[i] > best_lcb]
-        share = {i: 0.0 for i in gating}
+        share = dict.fromkeys(gating, 0.0)
         if mean[candidate] >= keep * max(mean):
             # It looks feasible: least spending until two confidence bounds separate.
             for i in may_be_best:

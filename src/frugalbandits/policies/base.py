@@ -15,7 +15,6 @@ then returns the same batch and notes nothing twice.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -122,9 +121,7 @@ class Bounds(NamedTuple):
 
 def new_tally(arms: int) -> Tally:
     """Return the tally of arms that nobody has pulled yet."""
-    return Tally(
-        np.zeros(arms, np.int64), np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms)
-    )
+    return Tally(np.zeros(arms, np.int64), np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms))
 
 
 def new_journal(arms: int) -> Journal:
@@ -163,8 +160,8 @@ def note(state: Any, kind: int, arm: int) -> None:
 
 @compiled
 def handed(state: Any, arm: int) -> int:
-    """Pulls of an arm that were handed out, whether or not their feedback is back."""
-    return state.tally.pulls[arm] + state.tally.pending[arm]  # type: ignore[no-any-return]
+    """Count the pulls of an arm that were handed out, whether or not their feedback is back."""
+    return state.tally.pulls[arm] + state.tally.pending[arm]
 
 
 @compiled
@@ -201,10 +198,7 @@ def unseen(state: Any) -> Ints:
 @compiled
 def any_pending(state: Any) -> bool:
     """Tell whether feedback is still out."""
-    for k in range(len(state.tally.pending)):
-        if state.tally.pending[k] > 0:
-            return True
-    return False
+    return bool(np.any(state.tally.pending > 0))
 
 
 @compiled
@@ -228,7 +222,7 @@ class Policy(ABC):
     #: True when `plan` draws random numbers; only then is it given a generator.
     randomised: ClassVar[bool] = False
     #: The compiled function ``plan(state, rng) -> Batch``.
-    plan: ClassVar[Callable[[Any, np.random.Generator | None], Batch]]
+    plan: ClassVar[Any]
 
     @abstractmethod
     def start(self, setting: Setting) -> State:

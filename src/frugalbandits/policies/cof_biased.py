@@ -46,7 +46,7 @@ def unmet_target(state: Any) -> int:
     """Return the first arm that was not handed out as often as it should be, the candidate first; or -1."""
     candidate = state.candidate[0]
     if handed(state, candidate) < state.targets[candidate]:
-        return candidate  # type: ignore[no-any-return]
+        return candidate
     for k in range(len(state.targets)):
         if handed(state, k) < state.targets[k]:
             return k

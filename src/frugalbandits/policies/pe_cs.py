@@ -57,7 +57,7 @@ class PECSState(NamedTuple):
 def pulls_of_round(state: Any, round_: int) -> int:
     """N(D) = ceil(2 log(T D^2) / D^2)."""
     squared = 4.0**-round_
-    return int(math.ceil(2 * math.log(state.horizon * squared) / squared))
+    return math.ceil(2 * math.log(state.horizon * squared) / squared)
 
 
 @compiled

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from frugalbandits.compiled import compiled
 from frugalbandits.policies.base import (
@@ -53,7 +52,7 @@ class TSCSState(NamedTuple):
 
 @compiled
 def handed_in_all(state: Any) -> int:
-    """Pulls of all arms that were handed out."""
+    """Count the pulls of all arms that were handed out."""
     total = 0
     for k in range(len(state.tally.pulls)):
         total += handed(state, k)
@@ -115,8 +114,8 @@ class TSCS(Policy):
 
         successes = state.tally.sums
         failures = state.tally.pulls - successes
-        lower: NDArray[np.float64] = beta.ppf(0.025, 1 + successes, 1 + failures)
-        upper: NDArray[np.float64] = beta.ppf(0.975, 1 + successes, 1 + failures)
+        lower = np.asarray(beta.ppf(0.025, 1 + successes, 1 + failures))
+        upper = np.asarray(beta.ppf(0.975, 1 + successes, 1 + failures))
         means = np.array([mean(state, k) for k in range(len(successes))])
         enough = means >= state.keep * means.max()
         status = tuple("looks feasible" if good else "looks poor" for good in enough)

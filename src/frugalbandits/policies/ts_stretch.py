@@ -109,7 +109,7 @@ def draw_all(state: Any, rng: Any) -> NDArray[np.float64]:
 def believed(state: Any, arm: int) -> float:
     """Mean of the arm's posterior, which one lucky pull does not carry away."""
     a, b = parameters(state, arm)
-    return a / (a + b)  # type: ignore[no-any-return]
+    return a / (a + b)
 
 
 @compiled
@@ -144,7 +144,7 @@ def level_above(state: Any, arm: int) -> float:
     if arm < stretch.arm[0]:
         # A cheaper arm must stay below the bar, and must not lift the bar above theta_c either.
         return min(stretch.levels[1] * state.keep, ceiling)
-    return ceiling  # type: ignore[no-any-return]
+    return ceiling
 
 
 @compiled
@@ -306,10 +306,10 @@ def next_quiet(state: Any, rng: Any, total: int) -> int:
         room = stretch.length[0]
         chance = log_quiet(state)
     if chance == 0.0:
-        return room  # type: ignore[no-any-return]
+        return room
     quiet = math.log(1 - rng.random()) / chance
     if quiet > room:
-        return room  # type: ignore[no-any-return]
+        return room
     stretch.exception_at[0] = total + int(quiet)
     return int(quiet)
 
@@ -328,7 +328,7 @@ def inside(state: Any, arm: int, rng: Any) -> float:
     while True:
         theta = rng.beta(a, b)
         if low <= theta <= high:
-            return theta  # type: ignore[no-any-return]
+            return theta
 
 
 @compiled
@@ -365,7 +365,7 @@ def draw_exception(state: Any, rng: Any) -> int:
                 thetas[k] = tail_point(a, b, norm, level, BELOW, stretch.below[k], rng)
                 lowered = lowered or thetas[k] >= 0
     if highest < 0 and not lowered:
-        return c  # type: ignore[no-any-return]
+        return c
     if lowered or highest < stretch.levels[0] / state.keep:
         for k in range(arms):
             if thetas[k] < 0:
@@ -381,4 +381,4 @@ def draw_exception(state: Any, rng: Any) -> int:
             thetas[k] = inside(state, k, rng)
         if thetas[k] >= bar:
             return k
-    return c  # type: ignore[no-any-return]
+    return c
