@@ -1,4 +1,7 @@
-"""The one decorator for hot code: numba, without the GIL, with a cache on disk that cannot go stale.
+"""Hot code: numba, without the GIL and without fastmath, with a cache on disk that cannot go stale.
+
+`compiled` is for what Python calls, `inner` and `inlined` are for what only compiled code calls, and
+`uncompiled` gives the plain Python of any of them.
 
 numba's own cache looks only at the file a function stands in, so a change in a helper that the
 function calls would go unseen. Here the cache folder carries a hash of every source file of the
@@ -24,14 +27,26 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.registry import CPUDispatcher
 
-__all__ = ["announced", "cache_folder", "compiled", "source_hash", "specialised"]
+__all__ = [
+    "announced",
+    "cache_folder",
+    "compiled",
+    "inlined",
+    "inner",
+    "source_hash",
+    "specialised",
+    "uncompiled",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _decorating = threading.Lock()
 # numba fills this module with its settings at run time, so their types are not known.
 _config: Any = numba.config
+# Leaving out the wrappers for Python is an option of njit that its type stubs do not list.
+_njit: Any = numba.njit
 
 
 @functools.cache
@@ -64,8 +79,52 @@ def cache_folder() -> Path | None:
 
 
 def compiled(function: F) -> F:
-    """Compile a function on first use, without the GIL and without fastmath; cache it if it is ours."""
+    """Compile a function on first use; cache it on disk if it is ours."""
     return _compile(function, cached=_is_ours(function))
+
+
+def inner(function: F) -> F:
+    """Compile a function into those that call it; called from Python, it runs as plain Python.
+
+    That saves much of the time to compile it: unpacking a state of many arrays is a lot of code.
+    """
+    return _inner(function, inlined=False)
+
+
+def inlined(function: F) -> F:
+    """Compile a function as `inner` does, but for inner loops: passing on such a state takes time, too."""
+    return _inner(function, inlined=True)
+
+
+def _inner(function: F, inlined: bool) -> F:
+    jitted = _njit(
+        nogil=True,
+        error_model="numpy",
+        forceinline=inlined,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )(function)
+    if hasattr(jitted, "py_func"):  # not where numba is switched off
+        jitted.__class__ = _PlainOutside
+    return cast(F, jitted)
+
+
+class _PlainOutside(CPUDispatcher):
+    """A compiled function that has no wrapper for Python: called from there, it runs as plain Python."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return uncompiled(self)(*arguments)
+
+
+@functools.cache
+def uncompiled(function: F) -> F:
+    """Return the plain Python of a function, down to everything that it calls."""
+    plain = getattr(function, "py_func", function)
+    scope = dict(plain.__globals__)
+    for name in plain.__code__.co_names:
+        if hasattr(scope.get(name), "py_func"):
+            scope[name] = uncompiled(scope[name])
+    return cast(F, FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__))
 
 
 def _is_ours(function: Any) -> bool:
@@ -76,14 +135,14 @@ def _is_ours(function: Any) -> bool:
 def _compile(function: F, cached: bool) -> F:
     folder = cache_folder() if cached else None
     if folder is None:
-        jitted = numba.njit(nogil=True)(function)
+        jitted = numba.njit(nogil=True, error_model="numpy")(function)
     else:
         # numba reads its cache folder when a function is decorated: ours is set for that moment only.
         with _decorating:
             before = _config.CACHE_DIR
             _config.CACHE_DIR = str(folder)
             try:
-                jitted = numba.njit(nogil=True, cache=True)(function)
+                jitted = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
             finally:
                 _config.CACHE_DIR = before
     return cast(F, jitted)

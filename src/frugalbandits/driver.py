@@ -91,6 +91,7 @@ def drive_of(policy: Policy) -> Drive:
 def compile_for(drive: Drive, name: str, *arguments: Any) -> None:
     """Compile, or load from disk, before the first run; with a word to the user if it takes long."""
     compile_ = getattr(drive, "compile", None)
-    if compile_ is not None:  # None where numba is switched off
+    # There is nothing to compile where numba is switched off, and nothing left after the first time.
+    if compile_ is not None and not getattr(drive, "signatures", None):
         with announced(name):
             compile_(tuple(map(_typeof, arguments)))

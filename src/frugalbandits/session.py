@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from frugalbandits import session_state
-from frugalbandits.compiled import announced
+from frugalbandits.compiled import announced, uncompiled
 from frugalbandits.errors import InputError, StateFormatError
 from frugalbandits.explain import ArmReport, Explanation
 from frugalbandits.files import write_text
@@ -27,7 +27,7 @@ from frugalbandits.problem import check_alpha, check_costs, check_horizon, check
 __all__ = ["Decision", "Session"]
 
 # Folding in one reward is a few additions: calling compiled code would cost more than it saves.
-_observe = getattr(observe, "py_func", observe)
+_observe = uncompiled(observe)
 
 
 class Decision(NamedTuple):

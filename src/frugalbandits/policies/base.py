@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import inlined, inner
 from frugalbandits.errors import InputError
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Setting",
     "State",
     "Tally",
+    "all_seen",
     "any_pending",
     "handed",
     "mean",
@@ -129,7 +130,7 @@ def new_journal(arms: int) -> Journal:
     return Journal(np.zeros(1, np.int64), np.zeros(arms + 1, np.int64), np.zeros(arms + 1, np.int64))
 
 
-@compiled
+@inlined
 def observe(state: Any, arm: int, pulls: int, reward_sum: float) -> None:
     """Fold the rewards of `pulls` pulls of one arm into the state; draws no conclusion.
 
@@ -149,7 +150,7 @@ def observe(state: Any, arm: int, pulls: int, reward_sum: float) -> None:
     tally.carry[arm] = rest - (exact - total)
 
 
-@compiled
+@inner
 def note(state: Any, kind: int, arm: int) -> None:
     """Add a conclusion to the journal."""
     journal = state.journal
@@ -158,50 +159,57 @@ def note(state: Any, kind: int, arm: int) -> None:
     journal.length[0] += 1
 
 
-@compiled
+@inlined
 def handed(state: Any, arm: int) -> int:
     """Count the pulls of an arm that were handed out, whether or not their feedback is back."""
     return state.tally.pulls[arm] + state.tally.pending[arm]
 
 
-@compiled
+@inlined
 def mean(state: Any, arm: int) -> float:
     """Mean reward of an arm, 0 before its first reward."""
     pulls = state.tally.pulls[arm]
     return state.tally.sums[arm] / pulls if pulls > 0 else 0.0
 
 
-@compiled
+@inlined
 def radius(width: float, pulls: int) -> float:
     """Confidence radius width / sqrt(n), without limit before the first reward."""
     return width / np.sqrt(pulls) if pulls > 0 else np.inf
 
 
-@compiled
+@inlined
+def all_seen(state: Any) -> bool:
+    """Tell whether a pull of every arm was handed out."""
+    least = handed(state, 0)
+    for k in range(1, len(state.tally.pulls)):
+        least = min(least, handed(state, k))
+    return least > 0
+
+
+@inner
 def unseen(state: Any) -> Ints:
     """Arms of which no pull was handed out yet, cheapest first: the first batch of most policies."""
     arms = len(state.tally.pulls)
+    found = np.empty(arms, np.int64)
     count = 0
     for k in range(arms):
         if handed(state, k) == 0:
+            found[count] = k
             count += 1
-    found = np.empty(count, np.int64)
-    if count > 0:
-        i = 0
-        for k in range(arms):
-            if handed(state, k) == 0:
-                found[i] = k
-                i += 1
-    return found
+    return found[:count].copy()
 
 
-@compiled
+@inlined
 def any_pending(state: Any) -> bool:
     """Tell whether feedback is still out."""
-    return bool(np.any(state.tally.pending > 0))
+    out = 0
+    for k in range(len(state.tally.pending)):
+        out += state.tally.pending[k]
+    return out > 0
 
 
-@compiled
+@inlined
 def single(arm: int) -> Ints:
     """Return the arms of a batch that pulls one arm."""
     arms = np.empty(1, np.int64)

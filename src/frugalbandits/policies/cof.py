@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import compiled, inlined, inner
 from frugalbandits.errors import InputError
 from frugalbandits.policies.base import (
     FOREVER,
@@ -27,6 +27,7 @@ from frugalbandits.policies.base import (
     Policy,
     Setting,
     Tally,
+    all_seen,
     handed,
     mean,
     new_journal,
@@ -59,19 +60,19 @@ class COFState(NamedTuple):
     targets: NDArray[np.int64]  # cost-biased sampling: pulls that each arm is being brought to
 
 
-@compiled
+@inlined
 def ucb(state: Any, arm: int) -> float:
     """Upper confidence bound, not capped."""
     return mean(state, arm) + radius(math.sqrt(state.limit / 2), state.tally.pulls[arm])
 
 
-@compiled
+@inlined
 def lcb(state: Any, arm: int) -> float:
     """Lower confidence bound, not floored."""
     return mean(state, arm) - radius(math.sqrt(state.limit / 2), state.tally.pulls[arm])
 
 
-@compiled
+@inner
 def gating_arms(state: Any) -> NDArray[np.bool_]:
     """Line 3: the more expensive arms that the candidate may still be too poor for."""
     candidate = state.candidate[0]
@@ -83,7 +84,7 @@ def gating_arms(state: Any) -> NDArray[np.bool_]:
     return gating
 
 
-@compiled
+@inner
 def evidence_against(state: Any) -> float:
     """Lines 7-8: -log of the product of the epsilons of Expression eq:eps_def, summed in logs.
 
@@ -104,7 +105,7 @@ def evidence_against(state: Any) -> float:
     return total if state.combine else strongest
 
 
-@compiled
+@inner
 def sampled_arms(state: Any, gating: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Lines 12-15: the candidate alone while it lags, else with the gating arms that may be the best."""
     candidate = state.candidate[0]
@@ -130,9 +131,8 @@ def sampled_arms(state: Any, gating: NDArray[np.bool_]) -> NDArray[np.int64]:
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
     """One turn of the while loop of Algorithm 1, up to the next pulls."""
-    first = unseen(state)  # line 1
-    if len(first) > 0:
-        return Batch(first, 1)
+    if not all_seen(state):  # line 1
+        return Batch(unseen(state), 1)
     if state.settled[0] == 1:  # line 5, thereafter
         return Batch(single(state.candidate[0]), FOREVER)
     if state.cost_biased:
@@ -225,7 +225,9 @@ class COF(Policy):
         arms = range(len(state.prices))
         candidate, settled = int(state.candidate[0]), bool(state.settled[0])
         gating = gating_arms(state)
-        highest = max((lcb(state, i) for i in arms if gating[i]), default=-math.inf)
+        lower = np.array([lcb(state, k) for k in arms])
+        upper = np.array([ucb(state, k) for k in arms])
+        highest = max((lower[i] for i in arms if gating[i]), default=-math.inf)
 
         def status(arm: int) -> str:
             if arm == candidate:
@@ -236,17 +238,12 @@ class COF(Policy):
                 return "not needed"
             if not gating[arm]:
                 return "cleared"
-            return "gating" if ucb(state, arm) > highest else "paused"
+            return "gating" if upper[arm] > highest else "paused"
 
-        return Bounds(
-            np.array([lcb(state, k) for k in arms]),
-            np.array([ucb(state, k) for k in arms]),
-            tuple(status(k) for k in arms),
-            candidate,
-        )
+        return Bounds(lower, upper, tuple(status(k) for k in arms), candidate)
 
     def reason(self, state: COFState, arm: int) -> str:
-        if handed(state, arm) == 0:
+        if state.tally.pulls[arm] + state.tally.pending[arm] == 0:
             return "first look at every option"
         if state.settled[0]:
             return "settled: the cheapest option that is good enough"

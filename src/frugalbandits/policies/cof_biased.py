@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import inner
 from frugalbandits.policies.base import handed, mean
 
 __all__ = ["new_targets", "next_targets", "unmet_target"]
@@ -41,7 +41,7 @@ def new_targets(arms: int) -> NDArray[np.int64]:
     return np.zeros(arms, np.int64)
 
 
-@compiled
+@inner
 def unmet_target(state: Any) -> int:
     """Return the first arm that was not handed out as often as it should be, the candidate first; or -1."""
     candidate = state.candidate[0]
@@ -53,7 +53,7 @@ def unmet_target(state: Any) -> int:
     return -1
 
 
-@compiled
+@inner
 def price(state: Any, arm: int) -> float:
     """Return the cost of a pull relative to the highest, as a positive weight: costs may be 0 or negative."""
     lowest = min(state.prices[0], 0.0)
@@ -61,7 +61,7 @@ def price(state: Any, arm: int) -> float:
     return max((state.prices[arm] - lowest) / span, 0.001) if span > 0 else 1.0
 
 
-@compiled
+@inner
 def shares_of(state: Any, filtered: NDArray[np.int64], gating: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return how often each gating arm is to be pulled for one pull of the candidate."""
     candidate = state.candidate[0]
@@ -88,7 +88,7 @@ def shares_of(state: Any, filtered: NDArray[np.int64], gating: NDArray[np.bool_]
     return shares
 
 
-@compiled
+@inner
 def next_targets(state: Any, filtered: NDArray[np.int64], gating: NDArray[np.bool_]) -> None:
     """Set the pulls that the next pass brings each arm to: the gating arms that are behind, or the candidate.
 

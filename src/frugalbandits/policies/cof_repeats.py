@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import inlined, inner
 
 __all__ = ["safe_repeats"]
 
@@ -30,21 +30,21 @@ SLACK = 1e-11
 LONGEST = 1 << 40
 
 
-@compiled
+@inlined
 def lowest_ucb(total: float, pulls: int, more: int, width: float) -> float:
     """Return the least upper bound after up to `more` pulls: all of them, and every reward 0."""
     n = pulls + more
     return total / n + width / math.sqrt(n) - SLACK
 
 
-@compiled
+@inlined
 def highest_lcb(total: float, pulls: int, more: int, width: float) -> float:
     """Return the greatest lower bound after up to `more` pulls: all of them, and every reward 1."""
     n = pulls + more
     return (total + more) / n - width / math.sqrt(n) + SLACK
 
 
-@compiled
+@inlined
 def lowest_lcb(total: float, pulls: int, more: int, width: float) -> float:
     """Return the least lower bound after up to `more` pulls.
 
@@ -56,7 +56,7 @@ def lowest_lcb(total: float, pulls: int, more: int, width: float) -> float:
     return total / x - width / math.sqrt(x) - SLACK
 
 
-@compiled
+@inner
 def evidence_stays_below(state: Any, sampled: NDArray[np.bool_], more: int, width: float) -> bool:
     """Tell whether the candidate cannot be deemed infeasible within `more` passes."""
     tally = state.tally
@@ -76,7 +76,7 @@ def evidence_stays_below(state: Any, sampled: NDArray[np.bool_], more: int, widt
     return total * (1 + SLACK) < state.limit
 
 
-@compiled
+@inner
 def exclusive_stays(state: Any, gating: NDArray[np.bool_], more: int, width: float) -> bool:
     """Tell whether some gating arm stays in the set and ahead of the candidate for `more` passes."""
     tally = state.tally
@@ -90,7 +90,7 @@ def exclusive_stays(state: Any, gating: NDArray[np.bool_], more: int, width: flo
     return False
 
 
-@compiled
+@inner
 def pass_stays(state: Any, sampled: NDArray[np.bool_], more: int, width: float) -> bool:
     """Tell whether the same arms are sampled in each of the next `more` passes."""
     tally = state.tally
@@ -130,7 +130,7 @@ def pass_stays(state: Any, sampled: NDArray[np.bool_], more: int, width: float) 
     return True
 
 
-@compiled
+@inner
 def is_safe(
     state: Any, sampled: NDArray[np.bool_], gating: NDArray[np.bool_], alone: bool, more: int, width: float
 ) -> bool:
@@ -142,7 +142,7 @@ def is_safe(
     return pass_stays(state, sampled, more, width)
 
 
-@compiled
+@inner
 def safe_repeats(state: Any, arms: NDArray[np.int64], gating: NDArray[np.bool_]) -> int:
     """Return a number of passes that is safe, found by doubling or halving the last one.
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import compiled, inlined, inner
 from frugalbandits.errors import InputError
 from frugalbandits.policies.base import (
     Batch,
@@ -46,19 +46,19 @@ class ETCCSState(NamedTuple):
     share: int  # pulls of each arm in the exploration
 
 
-@compiled
+@inlined
 def upper(state: Any, arm: int) -> float:
     """Upper confidence bound, capped at 1."""
     return min(1.0, mean(state, arm) + radius(state.width, state.tally.pulls[arm]))
 
 
-@compiled
+@inlined
 def lower(state: Any, arm: int) -> float:
     """Lower confidence bound, floored at 0."""
     return max(0.0, mean(state, arm) - radius(state.width, state.tally.pulls[arm]))
 
 
-@compiled
+@inner
 def stays(state: Any, arm: int, cheaper: float, others: float, more: int) -> bool:
     """Tell whether the arm is pulled after each of `more` pulls, whatever they show.
 
@@ -154,7 +154,7 @@ class ETCCS(Policy):
         arms = range(len(state.tally.pulls))
         uppers = np.array([upper(state, k) for k in arms])
         lowers = np.array([lower(state, k) for k in arms])
-        if min(handed(state, k) for k in arms) < state.share:
+        if (state.tally.pulls + state.tally.pending).min() < state.share:
             return Bounds(lowers, uppers, ("exploring",) * len(arms), -1)
         enough = uppers >= state.keep * lowers.max()
         chosen = int(np.argmax(enough))
@@ -162,6 +162,6 @@ class ETCCS(Policy):
         return Bounds(lowers, uppers, tuple(status), chosen)
 
     def reason(self, state: ETCCSState, arm: int) -> str:
-        if handed(state, arm) < state.share:
+        if state.tally.pulls[arm] + state.tally.pending[arm] < state.share:
             return "exploration: all options equally"
         return "cheapest option that may be good enough"

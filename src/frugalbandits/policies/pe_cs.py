@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import compiled, inner
 from frugalbandits.errors import InputError
 from frugalbandits.policies.base import (
     FOREVER,
@@ -53,14 +53,14 @@ class PECSState(NamedTuple):
     settled: NDArray[np.int64]
 
 
-@compiled
+@inner
 def pulls_of_round(state: Any, round_: int) -> int:
     """N(D) = ceil(2 log(T D^2) / D^2)."""
     squared = 4.0**-round_
     return math.ceil(2 * math.log(state.horizon * squared) / squared)
 
 
-@compiled
+@inner
 def radius_of(state: Any, arm: int) -> float:
     """sqrt(log(T D^2) / (2 N(D))) for the round that the arm is in."""
     round_ = state.rounds[arm]
@@ -68,7 +68,7 @@ def radius_of(state: Any, arm: int) -> float:
     return math.sqrt(math.log(state.horizon * squared) / (2 * pulls_of_round(state, round_)))
 
 
-@compiled
+@inner
 def bring(state: Any, arms: NDArray[np.int64]) -> Batch:
     """Return the pulls that bring these arms to the end of their rounds; no arms if they are there.
 
@@ -87,7 +87,7 @@ def bring(state: Any, arms: NDArray[np.int64]) -> Batch:
     return Batch(arms[:0].copy(), 0)
 
 
-@compiled
+@inner
 def close_round(state: Any) -> None:
     """Drop arms that are not the best, and end the best-arm phase when one is left or time is up."""
     arms = len(state.active)
@@ -113,7 +113,7 @@ def close_round(state: Any) -> None:
             state.rounds[k] += 1
 
 
-@compiled
+@inner
 def settle(state: Any, arm: int) -> None:
     """Keep this arm for good."""
     state.candidate[0] = arm
@@ -121,7 +121,7 @@ def settle(state: Any, arm: int) -> None:
     note(state, OPTIMAL, arm)
 
 
-@compiled
+@inner
 def compare(state: Any) -> None:
     """Pairwise phase: conclude on the candidate, or move it to the next round."""
     c = state.candidate[0]
@@ -222,10 +222,12 @@ class PECS(Policy):
                 return "infeasible"
             return "candidate" if arm == candidate else "waiting"
 
-        seen = [state.tally.pulls[k] > 0 for k in arms]
+        means = np.array([mean(state, k) for k in arms])
+        seen = state.tally.pulls > 0
+        radii = np.where(seen, [radius_of(state, k) for k in arms], math.inf)
         return Bounds(
-            np.array([mean(state, k) - radius_of(state, k) if seen[k] else -math.inf for k in arms]),
-            np.array([mean(state, k) + radius_of(state, k) if seen[k] else math.inf for k in arms]),
+            means - radii,
+            means + radii,
             tuple(status(k) for k in arms),
             candidate if reference >= 0 else -1,
         )

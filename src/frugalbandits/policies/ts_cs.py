@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import compiled, inlined
 from frugalbandits.policies.base import (
     Batch,
     Bounds,
@@ -20,6 +20,7 @@ from frugalbandits.policies.base import (
     Policy,
     Setting,
     Tally,
+    all_seen,
     any_pending,
     handed,
     mean,
@@ -28,17 +29,13 @@ from frugalbandits.policies.base import (
     single,
     unseen,
 )
-from frugalbandits.policies.ts_stretch import (
-    LONGEST_PAUSE,
-    Stretch,
-    choose,
-    draw_all,
-    draw_exception,
-    new_stretch,
-    next_quiet,
-)
+from frugalbandits.policies.ts_epoch import Stretch, new_stretch
+from frugalbandits.policies.ts_stretch import choose, draw_all, draw_exception, next_quiet
 
 __all__ = ["TSCS", "TSCSState"]
+
+# The most plain draws between two attempts to plan a stretch.
+LONGEST_PAUSE = 64
 
 
 class TSCSState(NamedTuple):
@@ -50,7 +47,7 @@ class TSCSState(NamedTuple):
     stretch: Stretch
 
 
-@compiled
+@inlined
 def handed_in_all(state: Any) -> int:
     """Count the pulls of all arms that were handed out."""
     total = 0
@@ -62,9 +59,8 @@ def handed_in_all(state: Any) -> int:
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
     """Return the arm of one draw, or the arm of a whole stretch of draws that all choose it."""
-    first = unseen(state)
-    if len(first) > 0:
-        return Batch(first, 1)
+    if not all_seen(state):
+        return Batch(unseen(state), 1)
     stretch = state.stretch
     total = handed_in_all(state)
     due = stretch.exception_at[0] == total
@@ -122,6 +118,6 @@ class TSCS(Policy):
         return Bounds(lower, upper, status, int(np.argmax(enough)))
 
     def reason(self, state: TSCSState, arm: int) -> str:
-        if handed(state, arm) == 0:
+        if state.tally.pulls[arm] + state.tally.pending[arm] == 0:
             return "first look at every option"
         return "cheapest option that is good enough in a draw from what is believed"

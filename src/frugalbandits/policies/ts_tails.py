@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import inlined
 
 __all__ = ["log_norm", "mass", "steepness", "tail_point"]
 
@@ -23,13 +23,13 @@ ABOVE = 1
 BELOW = -1
 
 
-@compiled
+@inlined
 def log_norm(a: float, b: float) -> float:
     """-log B(a, b)."""
     return math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
 
 
-@compiled
+@inlined
 def log_density(a: float, b: float, norm: float, x: float) -> float:
     """Log density at x; 0 log 0 is 0, so that the ends of the interval are allowed."""
     log_x = (a - 1) * math.log(x) if a > 1 else 0.0
@@ -37,13 +37,13 @@ def log_density(a: float, b: float, norm: float, x: float) -> float:
     return norm + log_x + log_rest
 
 
-@compiled
+@inlined
 def steepness(a: float, b: float, x: float, side: int) -> float:
     """How fast the log density falls at x in the direction of the tail; negative before the mode."""
     return -side * ((a - 1) / x - (b - 1) / (1 - x))
 
 
-@compiled
+@inlined
 def mass(a: float, b: float, norm: float, x: float, log_x: float, log_rest: float, side: int) -> float:
     """Mass of the smaller envelope of the tail beyond x, at most 1.
 
@@ -57,7 +57,7 @@ def mass(a: float, b: float, norm: float, x: float, log_x: float, log_rest: floa
     return min(1.0, math.exp(log_density(a, b, norm, peak)) * width)
 
 
-@compiled
+@inlined
 def tail_point(a: float, b: float, norm: float, x: float, side: int, rate: float, rng: Any) -> float:
     """Return a draw from the tail beyond x, or -1 if the point under the envelope was rejected.
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from frugalbandits.compiled import compiled
+from frugalbandits.compiled import compiled, inlined, inner
 from frugalbandits.policies.base import (
     Batch,
     Bounds,
@@ -21,6 +21,7 @@ from frugalbandits.policies.base import (
     Policy,
     Setting,
     Tally,
+    all_seen,
     any_pending,
     mean,
     new_journal,
@@ -44,13 +45,13 @@ class UCBCSState(NamedTuple):
     width: float  # sqrt(2 log T)
 
 
-@compiled
+@inlined
 def index(state: Any, arm: int) -> float:
     """I_k = min(1, mean + sqrt(2 log T / n))."""
     return min(1.0, mean(state, arm) + radius(state.width, state.tally.pulls[arm]))
 
 
-@compiled
+@inner
 def stays(state: Any, arm: int, cheaper: float, others: float, more: int) -> bool:
     """Tell whether the arm is pulled after each of `more` pulls, whatever they show.
 
@@ -67,9 +68,8 @@ def stays(state: Any, arm: int, cheaper: float, others: float, more: int) -> boo
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
     """Return the cheapest arm with an index good enough, for as many pulls as it is sure to stay so."""
-    first = unseen(state)
-    if len(first) > 0:
-        return Batch(first, 1)
+    if not all_seen(state):
+        return Batch(unseen(state), 1)
     arms = len(state.tally.pulls)
     highest = 0.0
     for k in range(arms):
@@ -123,11 +123,13 @@ class UCBCS(Policy):
     def bounds(self, state: UCBCSState) -> Bounds:
         arms = range(len(state.tally.pulls))
         upper = np.array([index(state, k) for k in arms])
-        lower = [max(0.0, mean(state, k) - radius(state.width, state.tally.pulls[k])) for k in arms]
+        means = np.array([mean(state, k) for k in arms])
+        radii = np.array([radius(state.width, pulls) for pulls in state.tally.pulls])
+        lower = np.maximum(0.0, means - radii)
         enough = upper >= state.keep * upper.max()
         chosen = int(np.argmax(enough))
         status = ["in use" if k == chosen else "looks feasible" if enough[k] else "looks poor" for k in arms]
-        return Bounds(np.array(lower), upper, tuple(status), chosen)
+        return Bounds(lower, upper, tuple(status), chosen)
 
     def reason(self, state: UCBCSState, arm: int) -> str:
         if state.tally.pulls[arm] + state.tally.pending[arm] == 0:
