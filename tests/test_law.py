@@ -11,12 +11,14 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import beta, binomtest, chisquare, ks_2samp
+from scipy.stats import beta, binomtest, chi2_contingency, chisquare, ks_2samp
 
 import frugalbandits as fb
 from frugalbandits.driver import drive_of
 from frugalbandits.policies import Setting, resolve
 from frugalbandits.policies.base import observe
+from frugalbandits.policies.ts_epoch import parameters, pick_arms, refresh, set_above, set_chance
+from frugalbandits.policies.ts_stretch import draw_exception, draw_tails
 from frugalbandits.policies.ts_tails import ABOVE, BELOW, log_norm, mass, tail_point
 from frugalbandits.rewards import Bernoulli
 from reference import REFERENCES
@@ -163,6 +165,52 @@ def test_thompson_stretches_equal_plain_draws_from_a_warm_start(means, alpha, pu
     for k in range(arms):
         assert same_law(np.array(fast_pulls)[:, k], slow_pulls[:, k]).pvalue > LEVEL
         assert same_law(np.array(fast_sums)[:, k], slow_sums[:, k]).pvalue > LEVEL
+
+
+# Pulls and rewards seen, alpha, and how far in the tails the levels are put: none cheaper than c, cheaper
+# arms with c as the witness, and an expensive witness.
+STEPS = [
+    ([60, 30, 9], [40, 20, 6], 0.3, 0.1),
+    ([40, 60, 25], [18, 42, 13], 0.1, 0.1),
+    ([50, 45, 80, 30], [18, 30, 60, 18], 0.35, 0.08),
+]
+
+
+@pytest.mark.parametrize(("pulls", "sums", "alpha", "tail"), STEPS)
+def test_a_step_has_its_exact_law_whatever_the_levels(pulls, sums, alpha, tail):
+    """Levels are put where exceptions are frequent, so that every kind of them matters. False alarm: 1e-5."""
+    policy = resolve("ts-cs")
+    arms = len(pulls)
+    state = policy.start(Setting(np.arange(arms, dtype=float), alpha, None))
+    for k in range(arms):
+        observe(state, k, pulls[k], float(sums[k]))
+    stretch = state.stretch
+    stretch.end[0] = 0
+    refresh(state)
+    pick_arms(state)
+    c, w = int(stretch.arm[0]), int(stretch.witness[0])
+    for which, arm in enumerate((c, w)):
+        stretch.levels[which] = beta.ppf(tail, *parameters(state, arm))
+    set_above(state, c + 1, arms)
+    set_above(state, 0, c)
+    for which, arm, surplus in ((1, w, 1.0), (0, c, 1.5)):
+        a, b = parameters(state, arm)
+        x = stretch.levels[which]
+        stretch.below[arm] = surplus * mass(a, b, log_norm(a, b), x, np.log(x), np.log1p(-x), BELOW)
+    assert (stretch.above + stretch.below < 1).all() and (stretch.below[[c, w]] > 0.1).all()
+    set_chance(state)
+    rng = np.random.default_rng(12)
+    steps = 30_000
+    exceptional = rng.random(steps) >= np.exp(stretch.chance[0])
+    chosen = np.full(steps, c)
+    for i in np.flatnonzero(exceptional):
+        if draw_tails(state, rng):
+            chosen[i] = draw_exception(state, rng)
+    s, n = np.array(sums), np.array(pulls)
+    theta = rng.beta(1 + s, 1 + n - s, (1_000_000, arms))
+    plain = np.argmax(theta >= (1 - alpha) * theta.max(axis=1, keepdims=True), axis=1)
+    table = np.array([np.bincount(chosen, minlength=arms), np.bincount(plain, minlength=arms)])
+    assert chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > LEVEL
 
 
 @pytest.mark.parametrize(("instance", "alpha"), [("nu1", None), ("goodreads", 0.1), ("cost-biased", None)])
