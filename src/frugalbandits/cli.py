@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -29,6 +33,7 @@ __all__ = ["PAPER_POLICIES", "app", "main"]
 #: The policies of the paper's comparison: what `--policy all` stands for.
 PAPER_POLICIES = ("cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs")
 
+_INTERRUPTED = "frugal: interrupted"
 _TABLES = (".parquet", ".csv")
 _FIGURES = (".png", ".pdf", ".svg")
 
@@ -53,17 +58,18 @@ class _Frugal(TyperGroup):
                 raise
             code = _fail(message())
         if code == 130:  # what typer makes of a keyboard interrupt
-            _say("frugal: interrupted")
+            _say(_INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(message: str) -> int:
-    _say(f"frugal: error: {message}")
+    _say(f"frugal: error: {report.printable(message)}")
     return 2
 
 
 def _say(message: str) -> None:
-    sys.stderr.write(report.printable(message) + "\n")
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()
 
 
 app = typer.Typer(
@@ -71,6 +77,7 @@ app = typer.Typer(
     name="frugal",
     add_completion=False,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 90},
     epilog="Example: frugal simulate goodreads --policy cof --horizon 1e5 --runs 10",
 )
@@ -94,6 +101,41 @@ def frugal(
         typer.echo(context.get_help())
 
 
+def _number(text: str | float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number") from None
+
+
+def _pulls(text: str | float) -> float:
+    value = _number(text)
+    return int(value) if value.is_integer() else value
+
+
+def _whole(least: int, text: str) -> Any:
+    """Return an option for a whole number."""
+
+    def parse(given: str | int) -> int:
+        try:
+            value = int(given)  # a seed may have more digits than a float
+        except ValueError:
+            value = int(_number(given)) if _number(given).is_integer() else least - 1
+        if value < least:
+            raise typer.BadParameter(f"{given!r} is not a whole number, {least} or more")
+        return value
+
+    return typer.Option(parser=parse, metavar="N", help=text)
+
+
+def _file(text: str) -> Any:
+    return typer.Option(metavar="FILE", help=text)
+
+
+def _alpha(text: str) -> Any:
+    return typer.Option(parser=_number, metavar="A", help=f"Share of quality given up; {text}")
+
+
 @app.command(epilog="Example: frugal policies")
 def policies() -> None:
     """List the policies that can be simulated, with their settings."""
@@ -106,13 +148,8 @@ def instances(
         str | None,
         typer.Argument(metavar="NAME|FILE", help="A built-in name, or an instance file (.txt or .csv)."),
     ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(metavar="A", help="Share of quality given up, in place of the instance's own."),
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it as a figure too: .png, .pdf or .svg.")
-    ] = None,
+    alpha: Annotated[float | None, _alpha("default: the instance's own.")] = None,
+    plot: Annotated[Path | None, _file("Draw it as a figure too: .png, .pdf or .svg.")] = None,
 ) -> None:
     """List the built-in instances, or draw one of them.
 
@@ -122,9 +159,7 @@ def instances(
     console = report.console()
     if instance is None:
         if plot is not None:
-            raise InputError(
-                "--plot draws one instance: name it, as in 'frugal instances goodreads --plot FILE'"
-            )
+            raise InputError(f"--plot draws one instance, but none is named for {str(plot)!r}")
         rows = [(name, fb.instance(name, alpha), describe(name)) for name in fb.instances()]
         console.print(report.instance_table(rows))
         return
@@ -133,20 +168,12 @@ def instances(
     _prepare(plot, "--plot", _FIGURES)
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else 80
     drawing = report.picture(problem, instance, source, width, console.options.ascii_only)
-    console.print(drawing, soft_wrap=True)
     if plot is not None:
         from frugalbandits import figures
 
         figures.save(figures.plot_instance(problem, instance), plot)
-        console.print(f"\nfigure written to {plot}", soft_wrap=True)
-
-
-def _pulls(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number of pulls such as 200000 or 5e6") from None
-    return int(value) if value.is_integer() else value
+        drawing.append(f"\n\nfigure written to {plot}")
+    console.print(drawing, soft_wrap=True)
 
 
 @app.command(epilog="Example: frugal simulate goodreads --policy etc-cs --alpha 0.3 --runs 10")
@@ -162,32 +189,19 @@ def simulate(
             help="A policy; repeat for more. 'all' (the default): the paper's five; 'every': all there are.",
         ),
     ] = None,
-    alpha: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="A", help="Share of quality given up; repeat for more. Default: the instance's own."
-        ),
-    ] = None,
+    alpha: Annotated[list[float] | None, _alpha("repeat for more. Default: the instance's own.")] = None,
     horizon: Annotated[
         float, typer.Option(metavar="T", parser=_pulls, help="Pulls in each run, such as 200000 or 5e6.")
     ] = 100_000,
-    runs: Annotated[int, typer.Option(min=1, metavar="N", help="Independent runs of each policy.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same result.")] = 0,
-    checkpoints: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Times at which regret is recorded.")
-    ] = 500,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads. Default: one per core.")
-    ] = None,
+    runs: Annotated[int, _whole(1, "Independent runs of each policy.")] = 50,
+    seed: Annotated[int, _whole(0, "The same seed gives the same result.")] = 0,
+    checkpoints: Annotated[int, _whole(1, "Times at which regret is recorded.")] = 500,
+    workers: Annotated[int | None, _whole(1, "Threads. Default: one per core.")] = None,
     rewards: Annotated[
         str, typer.Option(metavar="bernoulli|beta", help="How rewards spread around their means.")
     ] = "bernoulli",
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write regret over time: .parquet or .csv.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw regret over time: .png, .pdf or .svg.")
-    ] = None,
+    out: Annotated[Path | None, _file("Write regret over time: .parquet or .csv.")] = None,
+    plot: Annotated[Path | None, _file("Draw regret over time: .png, .pdf or .svg.")] = None,
 ) -> None:
     """Run policies on instances and compare their regret.
 
@@ -199,10 +213,11 @@ def simulate(
     for job in jobs:
         check_horizon(horizon, job.problem.arms)
         model.draws(job.problem)
+    _check_memory(jobs, runs, min(checkpoints, int(horizon)))
     _prepare(out, "--out", _TABLES)
     _prepare(plot, "--plot", _FIGURES)
 
-    with _progress(len(jobs) * runs) as show:
+    with _interruptible(), report.progress(len(jobs) * runs) as show:
         for job in {job.policy: job for job in jobs}.values():
             # Compiling is no part of a policy's seconds, and happens once however many cells there are.
             show(f"preparing {job.policy}", 0)
@@ -236,11 +251,45 @@ def simulate(
             _write_figure(cells, plot)
             written.append(f"figure written to {plot}")
     finally:
-        for _, group in _by_problem(cells):
+        for group in _by_problem(cells):
             console.print(report.regret_table(group, console.width))
             console.print()
         for line in written:
             console.print(line, soft_wrap=True)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C end the program within a second: compiled runs cannot hear it, but are waited for.
+
+    The handler is set here and not at the start, because importing polars puts one in its place that does
+    not wake up a thread that waits.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave() -> None:
+        # Past sys.stderr, whose lock the progress bar may hold; its line is cleared, its cursor shown.
+        clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
+        os.write(2, f"{clear}{_INTERRUPTED}\n".encode())
+        os._exit(130)
+
+    timer = threading.Timer(1.0, leave)
+    timer.daemon = True
+
+    def interrupted(signum: int, frame: FrameType | None) -> None:
+        if not timer.is_alive():
+            timer.start()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
 
 
 class _Job(NamedTuple):
@@ -264,9 +313,24 @@ def _jobs(instances: Sequence[str], policies: Sequence[str], alphas: Sequence[fl
 
 def _problem(name: str, alpha: float | None) -> fb.Problem:
     path = Path(name)
-    if name not in fb.instances() and (path.suffix or len(path.parts) > 1 or path.is_file()):
+    if name not in fb.instances() and (path.suffix or "/" in name or os.sep in name or path.is_file()):
         return fb.read_instance(name, alpha)
     return fb.instance(name, alpha)
+
+
+def _check_memory(jobs: Sequence[_Job], runs: int, checkpoints: int) -> None:
+    """Refuse what cannot fit: a slip in --runs would otherwise take the whole machine down."""
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no such call
+        return
+    # Pulls are 8 bytes per arm and checkpoint; a run's random streams take a few thousand.
+    needed = runs * sum(8 * checkpoints * job.problem.arms + 4096 for job in jobs)
+    if needed > there:
+        raise InputError(
+            f"this would take about {needed / 1e9:,.0f} GB of memory, but the machine has "
+            f"{there / 1e9:,.0f}: lower --runs or --checkpoints"
+        )
 
 
 def _prepare(path: Path | None, option: str, suffixes: Sequence[str]) -> None:
@@ -274,7 +338,8 @@ def _prepare(path: Path | None, option: str, suffixes: Sequence[str]) -> None:
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
-        raise InputError(f"{option} must end in {', '.join(suffixes)}, but it is {str(path)!r}")
+        allowed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise InputError(f"{option} must end in {allowed}, but it is {str(path)!r}")
     module, extra = ("matplotlib", "figures") if suffixes == _FIGURES else ("polars", "tables")
     try:
         importlib.import_module(module)
@@ -285,34 +350,14 @@ def _prepare(path: Path | None, option: str, suffixes: Sequence[str]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder {str(path.parent)!r}: {error.strerror}") from error
+        why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"cannot make the folder {str(path.parent)!r}: {why}") from error
     check_writable(path)
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[str, int], None]]:
-    """Show a bar on standard error if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda what, done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(20),
-        MofNCompleteColumn(),
-        TextColumn("runs, left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda what, done: bar.update(task, description=report.printable(what), completed=done)
-
-
-def _by_problem(cells: Sequence[report.Cell]) -> list[tuple[str, list[report.Cell]]]:
+def _by_problem(cells: Sequence[report.Cell]) -> list[list[report.Cell]]:
     grouped = groupby(cells, key=lambda cell: (cell.instance, cell.result.problem.alpha))
-    return [(instance, list(group)) for (instance, _), group in grouped]
+    return [list(group) for _, group in grouped]
 
 
 def _write_table(cells: Sequence[report.Cell], path: Path) -> int:
@@ -335,9 +380,8 @@ def _write_table(cells: Sequence[report.Cell], path: Path) -> int:
 def _write_figure(cells: Sequence[report.Cell], path: Path) -> None:
     from frugalbandits import figures
 
-    panels = [
-        figures.Panel(instance, [cell.result for cell in group]) for instance, group in _by_problem(cells)
-    ]
+    groups = _by_problem(cells)
+    panels = [figures.Panel(group[0].instance, [cell.result for cell in group]) for group in groups]
     figures.save(figures.plot_regret(panels), path)
 
 
@@ -345,7 +389,7 @@ def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         # An arm's name may hold characters that the terminal's encoding lacks.
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     app(prog_name="frugal")
 

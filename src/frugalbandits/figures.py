@@ -370,7 +370,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(f"a figure's file must end in {', '.join(SUFFIXES)}, but it is {str(path)!r}")
+        raise InputError(f"a figure's file must end in .png, .pdf or .svg, but it is {str(path)!r}")
     undated = {".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     with written_whole(path) as temporary, _drawing():
         figure.savefig(temporary, format=suffix[1:], dpi=160, metadata=undated[suffix])

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
+from rich.console import Console, Group
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
@@ -31,6 +34,7 @@ __all__ = [
     "picture",
     "policy_table",
     "printable",
+    "progress",
     "readable",
     "regret_table",
     "role",
@@ -147,10 +151,11 @@ def instance_table(instances: Sequence[tuple[str, Problem, str]]) -> Table:
     return table
 
 
-def regret_table(cells: Sequence[Cell], width: int) -> Table:
-    """Return the policies' regret at the horizon on one problem as a table of at most `width` columns.
+def regret_table(cells: Sequence[Cell], width: int) -> Group:
+    """Return the policies' regret at the horizon on one problem: a title, a table and a note.
 
-    Where a mean and its percentiles do not fit side by side, the percentiles go below the mean.
+    Where a mean and its percentiles do not fit side by side into `width` columns, the percentiles go
+    below the mean.
     """
     instance, first = cells[0].instance, cells[0].result
     problem = first.problem
@@ -164,11 +169,6 @@ def regret_table(cells: Sequence[Cell], width: int) -> Table:
     for separator in (" ", "\n"):
         table = _table(
             "policy", "summed regret", "cost regret", "quality regret", f"ended{separator}on a*", "seconds"
-        )
-        table.title, table.title_justify = Text(title, _BOLD), "left"
-        table.caption, table.caption_justify = (
-            Text("mean [20th, 80th percentile] over the runs", _DIM),
-            "left",
         )
         for column in table.columns[1:]:
             column.justify = "right"
@@ -186,7 +186,9 @@ def regret_table(cells: Sequence[Cell], width: int) -> Table:
             )
         tables.append(table)
     side_by_side, below = tables
-    return side_by_side if Console(width=10_000).measure(side_by_side).maximum <= width else below
+    fits = Console(width=10_000).measure(side_by_side).maximum <= width
+    note = Text("mean [20th, 80th percentile] over the runs", _DIM)
+    return Group(Text(title, _BOLD), side_by_side if fits else below, note)
 
 
 def picture(
@@ -213,13 +215,13 @@ def picture(
     >>> print(picture(problem, "tiny", width=60, ascii_only=True).plain)
     tiny: 3 arms, alpha = 0.2
     <BLANKLINE>
-    arm cost mean  0.2    0.4    0.6   0.8   feasible, role
-                  -.+-----+-----+|--*--#---
-    a1     1  0.2  .             |           no   cheap
-    a2     2  0.7                |  *        yes  a*
-    a3     9  0.8                |     #     yes  i* expensive
-                                 |
-                   (1 - alpha) max(mean) = 0.64
+    arm cost mean  0.2     0.4    0.6     0.8  feasible, role
+                   -.-------+------+-|-*---#-
+    a1     1  0.2   .                |         no   cheap
+    a2     2  0.7                    | *       yes  a*
+    a3     9  0.8                    |     #   yes  i* expensive
+                                     |
+                 (1 - alpha) max(mean) = 0.64
     <BLANKLINE>
     * a* cheapest feasible  # i* highest mean
     o feasible  . infeasible  | threshold
@@ -281,6 +283,27 @@ def picture(
         drawing.append(sign, style)
         drawing.append(f" {meaning}")
     return drawing
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[str, int], None]]:
+    """Yield a function that shows what runs now and how many runs are done, on standard error.
+
+    It shows nothing where standard error is not a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield lambda what, done: None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(20),
+        MofNCompleteColumn(),
+        TextColumn("runs, left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda what, done: bar.update(task, description=printable(what), completed=done)
 
 
 class _Axis:
