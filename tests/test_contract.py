@@ -79,7 +79,7 @@ def drive_on_table(name, costs, alpha, table, times, rng=None):
     state = policy.start(Setting(np.asarray(costs, float)[order], alpha, int(times[-1])))
     pulls = np.zeros((len(times), len(costs)), np.int64)
     event_times = np.zeros(len(costs) + 1, np.int64)
-    drive(state, None, rng, None, np.asarray(times), pulls, event_times)
+    drive(state, None, rng, None, np.asarray(times), pulls, event_times, np.zeros(1, bool))
     journal = state.journal
     events = [
         (int(event_times[i]), EVENTS[journal.kinds[i]], int(order[journal.arms[i]]))

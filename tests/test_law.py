@@ -156,8 +156,8 @@ def test_thompson_stretches_equal_plain_draws_from_a_warm_start(means, alpha, pu
         for k in range(arms):
             observe(state, k, pulls[k], float(sums[k]))
         rng, reward_rng = (np.random.default_rng([run, i]) for i in (0, 1))
-        out = np.zeros((1, arms), np.int64)
-        plans += drive(state, draws, rng, reward_rng, np.array([steps]), out, np.zeros(arms + 1, np.int64))
+        out, events, stop = np.zeros((1, arms), np.int64), np.zeros(arms + 1, np.int64), np.zeros(1, bool)
+        plans += drive(state, draws, rng, reward_rng, np.array([steps]), out, events, stop)
         fast_pulls.append(state.tally.pulls.copy())
         fast_sums.append(state.tally.sums.copy())
     slow_pulls, slow_sums = plain_thompson(means, 1 - alpha, pulls, sums, steps, runs, seed=9)

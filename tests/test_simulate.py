@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -122,6 +127,26 @@ def test_an_error_in_the_callback_stops_the_simulation():
 
     with pytest.raises(KeyboardInterrupt):
         fb.simulate(fb.instance("nu1"), "cof", HORIZON, runs=20, progress=stop)
+
+
+def test_runs_that_have_begun_are_stopped_too():
+    """To the end, these runs would take a month."""
+
+    def interrupt():
+        time.sleep(1.0)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        fb.simulate(fb.instance("movielens", alpha=0.3), "ts-cs", 10**12, runs=4, checkpoints=1)
+    thread.join()
+
+
+def test_streams_are_the_children_of_the_seed():
+    """A run's stream is what SeedSequence(seed).spawn gives it."""
+    spawned = np.random.SeedSequence(3).spawn(5)[4].generate_state(4)
+    assert np.array_equal(np.random.SeedSequence(3, spawn_key=(4,)).generate_state(4), spawned)
 
 
 def test_tables_are_tidy():

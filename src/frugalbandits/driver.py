@@ -38,10 +38,11 @@ def drive(
     times: NDArray[np.int64],
     pulls: NDArray[np.int64],
     event_times: NDArray[np.int64],
+    stop: NDArray[np.bool_],
 ) -> int:
     """Run to times[-1]; fill pulls (checkpoints x arms) and the time of each journal entry.
 
-    Returns the number of plans that were made.
+    Returns the number of plans that were made. Another thread may set stop[0] to end the run early.
     """
     horizon = times[-1]
     arms = pulls.shape[1]
@@ -50,7 +51,7 @@ def drive(
     checkpoint = 0
     noted = 0
     plans = 0
-    while time < horizon:
+    while time < horizon and not stop[0]:
         batch = plan(state, policy_rng)
         plans += 1
         while noted < state.journal.length[0]:

@@ -75,10 +75,7 @@ def simulate(
     times = _times(checkpoints, total)
     threads = min(count, (os.cpu_count() or 1) if workers is None else _count("workers", workers))
     setting = Setting(problem.costs[problem.order], problem.alpha, total)
-    try:
-        streams = np.random.SeedSequence(seed).spawn(count)
-    except (TypeError, ValueError):
-        raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
+    _check_seed(seed)
 
     drive = drive_of(chosen)
     arms = problem.arms
@@ -88,18 +85,19 @@ def simulate(
     plans = np.zeros(count, np.int64)
     trial = chosen.start(setting)
     sample = np.random.default_rng(0)
+    stop = np.zeros(1, np.bool_)
+    policy_sample = sample if chosen.randomised else None
     compile_for(
-        drive,
-        _label(policy),
-        *(trial, draws, sample if chosen.randomised else None, sample, times, pulls[0], event_times[0]),
+        drive, _label(policy), trial, draws, policy_sample, sample, times, pulls[0], event_times[0], stop
     )
 
     def one(run: int) -> None:
         state = chosen.start(setting)
-        for_policy, for_rewards = streams[run].spawn(2)
+        # The child that SeedSequence(seed).spawn would give to this run.
+        for_policy, for_rewards = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
         policy_rng = np.random.default_rng(for_policy) if chosen.randomised else None
         reward_rng = np.random.default_rng(for_rewards)
-        plans[run] = drive(state, draws, policy_rng, reward_rng, times, pulls[run], event_times[run])
+        plans[run] = drive(state, draws, policy_rng, reward_rng, times, pulls[run], event_times[run], stop)
         length = int(state.journal.length[0])
         journals[run] = (state.journal.kinds[:length], state.journal.arms[:length])
 
@@ -108,14 +106,15 @@ def simulate(
         done = 0
         try:
             while pending:
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                # With a time-out, because a wait without end may not hear Ctrl-C.
+                finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in finished:
                     future.result()
                     done += 1
                     if progress is not None:
                         progress(done, count)
         except BaseException:
-            # Runs that have begun cannot be stopped, but they are short; the others never start.
+            stop[0] = True
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
@@ -146,6 +145,11 @@ def _events(
         for i, (kind, arm) in enumerate(zip(kinds, arms, strict=True))
     ]
     return np.array(rows, dtype=_EVENT)
+
+
+def _check_seed(seed: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}")
 
 
 def _count(what: str, value: int) -> int:
