@@ -260,7 +260,7 @@ def simulate(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C end the program within a second: compiled runs cannot hear it, but are waited for.
+    """Let Ctrl-C end the program within a second, even in the middle of a long batch of Beta rewards.
 
     The handler is set here and not at the start, because importing polars puts one in its place that does
     not wake up a thread that waits.
