@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,18 @@ def test_an_unwritable_cache_is_no_obstacle(tmp_path):
     assert python(code, FRUGALBANDITS_CACHE_DIR=blocked)[0] == "None"
 
 
+def test_what_other_versions_compiled_long_ago_is_removed(tmp_path):
+    for name, age in (("compiled-old", 40), ("compiled-recent", 3), ("other", 40)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "code").write_text("x")
+        then = time.time() - age * 24 * 3600
+        os.utime(folder, (then, then))
+    code = "import json, frugalbandits.compiled as c; print(json.dumps(str(c.cache_folder())))"
+    current = Path(python(code, FRUGALBANDITS_CACHE_DIR=tmp_path)[0])
+    assert {path.name for path in tmp_path.iterdir()} == {"compiled-recent", "other", current.name}
+
+
 EVERYTHING = """
 import json, frugalbandits as fb
 from frugalbandits.policies import policies
@@ -95,8 +108,6 @@ def test_the_same_code_runs_uncompiled():
 
 
 def test_a_long_compilation_is_announced(capsys):
-    import time
-
     from frugalbandits.compiled import announced
 
     with announced("cof", after=0.05):

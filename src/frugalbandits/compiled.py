@@ -17,9 +17,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,12 +72,21 @@ def cache_folder() -> Path | None:
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = (Path(base) if base else caches / "frugalbandits") / f"compiled-{source_hash()}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            _forget_old_ones(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError:
         return None
     return folder
+
+
+def _forget_old_ones(current: Path) -> None:
+    """Remove what other versions of the source compiled, if it was a month ago or more."""
+    for folder in current.parent.glob("compiled-*"):
+        if folder != current and folder.stat().st_mtime < time.time() - 30 * 24 * 3600:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def compiled(function: F) -> F:
