@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import frugalbandits as fb
 from frugalbandits.policies import policies
+from frugalbandits.session_state import checksum
 
 COSTS = {"tiny": 0.1, "small": 0.4, "large": 3.0}
 GOLDEN = Path(__file__).parent / "golden"
@@ -316,8 +317,12 @@ def damaged():
     session.ask()
     whole = json.loads(session.to_json())
 
+    def signed(data):
+        data.pop("checksum", None)
+        return json.dumps({**data, "checksum": checksum(data)})
+
     def change(**more):
-        return json.dumps({**whole, **more})
+        return signed({**whole, **more})
 
     def inner(*path, value):
         copy = json.loads(session.to_json())
@@ -325,7 +330,7 @@ def damaged():
         for key in path[:-1]:
             part = part[key]
         part[path[-1]] = value
-        return json.dumps(copy)
+        return signed(copy)
 
     yield "truncated", session.to_json()[:200], "not a whole session state"
     yield "empty", "", "not a whole session state"
@@ -333,7 +338,8 @@ def damaged():
     yield "other format", change(format="other"), "not a session state"
     yield "later version", change(version=2), "version 2.*later release"
     yield "no version", change(version=None), "version"
-    yield "missing key", json.dumps({k: v for k, v in whole.items() if k != "events"}), "'events' is missing"
+    yield "missing key", signed({k: v for k, v in whole.items() if k != "events"}), "'events' is missing"
+    yield "unsigned", json.dumps({**whole, "alpha": 0.2}), "checksum"
     yield "wrong type", change(costs="free"), "'free'"
     yield "bad alpha", change(alpha=2), "alpha"
     yield "unknown policy", inner("policy", "kind", value="Magic"), "'Magic'"
@@ -346,6 +352,53 @@ def damaged():
     yield "arm out of range", change(pending=[[30, 7]]), "'pending'"
     yield "bad batch", inner("batch", "arms", value=[9]), "9"
     yield "bad generator", change(random={"bit_generator": "PCG64"}), "'random'"
+
+
+JSON = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 10**6),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=3),
+    st.lists(st.one_of(st.integers(-1, 5), st.text(max_size=2), st.none()), max_size=4),
+    st.dictionaries(st.sampled_from(["arms", "at", "tally"]), st.integers(-1, 3), max_size=2),
+)
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_any_damage_is_noticed(data):
+    """One value anywhere in a stored state is replaced by another."""
+    session = fresh("ts-cs")
+    run_in_turn(session, 30)
+    session.ask()
+    whole = state_of(session)
+    part, key = whole, data.draw(st.sampled_from(sorted(whole)))
+    while isinstance(part[key], dict | list) and part[key] and data.draw(st.booleans()):
+        part = part[key]
+        key = data.draw(st.sampled_from(sorted(part) if isinstance(part, dict) else range(len(part))))
+    before = part[key]
+    part[key] = data.draw(JSON)
+    if part[key] == before:
+        return
+    with pytest.raises(fb.StateFormatError):
+        fb.Session.from_json(json.dumps(whole))
+
+
+def test_a_store_may_rewrite_the_text():
+    """Another order of keys, other blanks, whole numbers without their point: some stores do that."""
+
+    def rewritten(value):
+        if isinstance(value, dict):
+            return {key: rewritten(value[key]) for key in sorted(value)}
+        if isinstance(value, list):
+            return [rewritten(part) for part in value]
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    session = fresh("ts-cs")
+    run_in_turn(session, 30)
+    again = fb.Session.from_json(json.dumps(rewritten(state_of(session)), indent=2))
+    assert again.to_json() == session.to_json()
 
 
 @pytest.mark.parametrize(("text", "words"), [pytest.param(t, w, id=n) for n, t, w in damaged()])

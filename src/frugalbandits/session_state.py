@@ -1,12 +1,14 @@
-"""The stored form of a session: JSON with a format name and a version.
+"""The stored form of a session: JSON with a format name, a version and a checksum.
 
 Version 1 is read for ever; a golden file of it is kept in the tests. Only what changes is stored of a
-policy's state (its arrays); the rest follows from the settings.
+policy's state (its arrays); the rest follows from the settings. The checksum is there because compiled
+code trusts what it is given: a state that was damaged anywhere is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from typing import Any, NoReturn
 
@@ -17,6 +19,7 @@ from frugalbandits.policies import Policy, policies, resolve
 
 __all__ = [
     "check_consistent",
+    "checksum",
     "dump",
     "dump_arrays",
     "dump_policy",
@@ -47,7 +50,22 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
 
 def dump(data: dict[str, Any]) -> str:
     """Return the text of a state."""
-    return json.dumps({"format": FORMAT, "version": VERSION, **data}, allow_nan=False)
+    whole = {"format": FORMAT, "version": VERSION, **data}
+    return json.dumps({**whole, "checksum": checksum(whole)}, allow_nan=False)
+
+
+def checksum(data: dict[str, Any]) -> str:
+    """Return a digest that does not depend on the order of keys or on how a store writes whole numbers."""
+    canonical = json.dumps(_with_floats(data), sort_keys=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def _with_floats(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_floats(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(part) for part in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def load(text: str) -> dict[str, Any]:
@@ -66,6 +84,13 @@ def load(text: str) -> dict[str, Any]:
             f"the session state has format version {version}, but this release reads up to {VERSION}; "
             "it was written by a later release"
         )
+    signed = data.pop("checksum", None)
+    try:
+        fits = signed == checksum(data)
+    except OverflowError:  # a whole number that no float can hold
+        fits = False
+    if not fits:
+        _broken("its checksum does not fit")
     for key, kind in _KEYS.items():
         if key not in data:
             _broken(f"the key {key!r} is missing")
