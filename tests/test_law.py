@@ -10,6 +10,8 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import beta, binomtest, chi2_contingency, chisquare, ks_2samp
 
@@ -17,7 +19,7 @@ import frugalbandits as fb
 from frugalbandits.driver import drive_of
 from frugalbandits.policies import Setting, resolve
 from frugalbandits.policies.base import observe
-from frugalbandits.policies.ts_epoch import parameters, pick_arms, refresh, set_above, set_chance
+from frugalbandits.policies.ts_epoch import new_epoch, parameters, pick_arms, refresh, set_above, set_chance
 from frugalbandits.policies.ts_stretch import draw_exception, draw_tails
 from frugalbandits.policies.ts_tails import ABOVE, BELOW, log_norm, mass, tail_point
 from frugalbandits.rewards import Bernoulli
@@ -211,6 +213,66 @@ def test_a_step_has_its_exact_law_whatever_the_levels(pulls, sums, alpha, tail):
     plain = np.argmax(theta >= (1 - alpha) * theta.max(axis=1, keepdims=True), axis=1)
     table = np.array([np.bincount(chosen, minlength=arms), np.bincount(plain, minlength=arms)])
     assert chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > LEVEL
+
+
+def check_epoch(state):
+    """Every tail that could change the choice has an envelope at least as heavy as itself."""
+    stretch = state.stretch
+    c, w, keep = int(stretch.arm[0]), int(stretch.witness[0]), state.keep
+    low, assured = stretch.levels
+    slack = 1 - 1e-7
+    # The worst posterior of c within the epoch: every reward to come is 0.
+    a, b = parameters(state, c)
+    left = int(stretch.end[0] - state.tally.pulls[c])
+    for zeros in (0, left // 2, left):
+        assert stretch.below[c] >= slack * beta.cdf(low, a, b + zeros)
+    if c > 0:
+        assert w == c or stretch.below[w] >= slack * beta.cdf(assured, *parameters(state, w))
+    for k in range(len(stretch.above)):
+        if k == c:
+            continue
+        # Above this, an arm lifts the bar past l_c; and a cheaper arm is feasible itself.
+        level = min(low / keep, keep * assured) if k < c else low / keep
+        assert stretch.above[k] >= slack * beta.sf(level, *parameters(state, k))
+    assert np.isclose(stretch.chance[0], np.log1p(-(stretch.above + stretch.below)).sum())
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_planned_exceptions_cover_every_tail_that_matters(data):
+    arms = data.draw(st.integers(2, 5))
+    pulls = data.draw(st.lists(st.integers(1, 3_000), min_size=arms, max_size=arms))
+    means = data.draw(st.lists(st.floats(0, 1), min_size=arms, max_size=arms))
+    state = resolve("ts-cs").start(Setting(np.arange(arms, dtype=float), data.draw(st.floats(0, 0.8)), None))
+    for k in range(arms):
+        observe(state, k, pulls[k], float(round(pulls[k] * means[k])))
+    state.stretch.length[0] = data.draw(st.sampled_from([1, 16, 256]))
+    refresh(state)
+    if not new_epoch(state):
+        return
+    check_epoch(state)
+    # Another arm is pulled in exceptions: its part is brought up to date, c's stays.
+    c, w = int(state.stretch.arm[0]), int(state.stretch.witness[0])
+    pulled = data.draw(st.sampled_from([k for k in {*range(arms), w} if k != c]))
+    times = data.draw(st.integers(1, 40))
+    observe(state, pulled, times, float(times * data.draw(st.integers(0, 1))))
+    refresh(state)
+    if (state.stretch.above + state.stretch.below < 1).all():
+        check_epoch(state)
+
+
+def test_the_witness_is_kept_up_to_date():
+    """An expensive witness that disappoints, which random states seldom bring about."""
+    state = resolve("ts-cs").start(Setting(np.arange(3.0), 0.35, None))
+    for k, (pulls, total) in enumerate([(500, 150), (450, 320), (800, 600)]):
+        observe(state, k, pulls, float(total))
+    refresh(state)
+    assert new_epoch(state)
+    assert (state.stretch.arm[0], state.stretch.witness[0]) == (1, 2)
+    for _ in range(4):
+        check_epoch(state)
+        observe(state, 2, 15, 0.0)
+        refresh(state)
 
 
 @pytest.mark.parametrize(("instance", "alpha"), [("nu1", None), ("goodreads", 0.1), ("cost-biased", None)])
