@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 from hypothesis import strategies as st
 
+import frugalbandits as fb
 from frugalbandits.policies import Setting, policies, resolve
 from frugalbandits.policies.base import EVENTS, observe
 from reference import Table
@@ -87,3 +90,24 @@ def cases(draw, horizons=(20, 1500), arms=(2, 6)):
 def pull_from(table):
     """Return a fresh pull function of a table: the i-th pull of an arm has a fixed reward."""
     return Table(table).pull
+
+
+COSTS = {"tiny": 0.1, "small": 0.4, "large": 3.0}
+
+
+def fresh(name="cof", horizon=2_000, **more):
+    return fb.Session(COSTS, 0.1, name, horizon, seed=5, **more)
+
+
+def state_of(session):
+    return json.loads(session.to_json())
+
+
+def run_in_turn(session, steps, seed=0):
+    rng = np.random.default_rng(seed)
+    arms = []
+    for _ in range(steps):
+        decision = session.ask()
+        arms.append(decision.arm)
+        session.tell(decision.id, float(rng.random() < {"tiny": 0.2, "small": 0.8}.get(decision.arm, 0.85)))
+    return arms

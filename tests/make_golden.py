@@ -10,7 +10,7 @@ import frugalbandits as fb
 
 
 def main() -> None:
-    from test_session import fresh, run_in_turn
+    from harness import fresh, run_in_turn
 
     version = 1
     folder = Path(__file__).parent / "golden"

@@ -52,7 +52,7 @@ def curves(axes: Axes) -> dict[str, Any]:
 
 def drawn(figure: Figure) -> Any:
     figure.draw_without_rendering()
-    return figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    return figure.canvas.get_renderer()
 
 
 def overlapping(boxes: list[Bbox]) -> list[tuple[int, int]]:
@@ -165,7 +165,7 @@ def test_panels_fit_side_by_side_and_outer_ones_carry_the_labels(count: int) -> 
     boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
     assert overlapping(boxes) == []
     assert all(inside(figure, box) for box in boxes)
-    columns = len({axes.get_subplotspec().colspan.start for axes in figure.axes})  # type: ignore[union-attr]
+    columns = len({axes.get_subplotspec().colspan.start for axes in figure.axes})
     for axes in figure.axes:
         place = axes.get_subplotspec()
         assert place is not None

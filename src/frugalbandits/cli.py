@@ -5,15 +5,12 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -24,6 +21,7 @@ from frugalbandits import report
 from frugalbandits.errors import InputError
 from frugalbandits.files import check_writable, written_whole
 from frugalbandits.instances import describe
+from frugalbandits.interrupts import interruptible
 from frugalbandits.policies import resolve
 from frugalbandits.problem import check_horizon
 from frugalbandits.rewards import resolve_rewards
@@ -217,7 +215,7 @@ def simulate(
     _prepare(out, "--out", _TABLES)
     _prepare(plot, "--plot", _FIGURES)
 
-    with _interruptible(), report.progress(len(jobs) * runs) as show:
+    with interruptible(_INTERRUPTED), report.progress(len(jobs) * runs) as show:
         for job in {job.policy: job for job in jobs}.values():
             # Compiling is no part of a policy's seconds, and happens once however many cells there are.
             show(f"preparing {job.policy}", 0)
@@ -237,7 +235,7 @@ def simulate(
                 checkpoints=checkpoints,
                 workers=workers,
                 rewards=model,
-                progress=lambda done, _, what=what, before=number * runs: show(what, before + done),  # type: ignore[misc]
+                progress=partial(_advance, show, what, number * runs),
             )
             cells.append(report.Cell(job.instance, result, time.perf_counter() - start))
 
@@ -258,38 +256,8 @@ def simulate(
             console.print(line, soft_wrap=True)
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C end the program within a second, even in the middle of a long batch of Beta rewards.
-
-    The handler is set here and not at the start, because importing polars puts one in its place that does
-    not wake up a thread that waits.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave() -> None:
-        # Past sys.stderr, whose lock the progress bar may hold; its line is cleared, its cursor shown.
-        clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
-        os.write(2, f"{clear}{_INTERRUPTED}\n".encode())
-        os._exit(130)
-
-    timer = threading.Timer(1.0, leave)
-    timer.daemon = True
-
-    def interrupted(signum: int, frame: FrameType | None) -> None:
-        if not timer.is_alive():
-            timer.start()
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupted)
-    try:
-        yield
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
+def _advance(show: Callable[[str, int], None], what: str, before: int, done: int, total: int) -> None:
+    show(what, before + done)
 
 
 class _Job(NamedTuple):
