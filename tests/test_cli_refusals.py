@@ -212,9 +212,11 @@ def test_ctrl_c_ends_a_simulation_soon(terminal: Terminal) -> None:
     )
     # Beta rewards are drawn one by one: each of these runs would take minutes.
     long = ("--policy", "etc-cs", "--rewards", "beta", "--horizon", "1e10", "--runs", "4", "--out", "x.csv")
+    # Compiled beforehand, so that the program below finds it on disk and its time is not spent on that.
+    fb.simulate(fb.instance("goodreads"), "etc-cs", 100, runs=1, rewards="beta")
     command = [sys.executable, "-c", code, "simulate", "goodreads", *long]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal.writing) as process:
-        watchdog = threading.Timer(60, process.kill)
+        watchdog = threading.Timer(240, process.kill)
         watchdog.start()
         try:
             terminal.read(until="goodreads, alpha 0.05, etc-cs")

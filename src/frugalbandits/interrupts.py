@@ -31,17 +31,23 @@ def interruptible(farewell: str) -> Iterator[None]:
         os.write(2, f"{clear}{farewell}\n".encode())
         os._exit(130)
 
-    timer = threading.Timer(1.0, leave)
-    timer.daemon = True
+    pressed: list[int] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            if pressed and not done.wait(1.0):
+                leave()
 
     def interrupted(signum: int, frame: FrameType | None) -> None:
-        if not timer.is_alive():
-            timer.start()
+        # Nothing that takes a lock: the main thread may hold it just now.
+        pressed.append(signum)
         raise KeyboardInterrupt
 
+    threading.Thread(target=watch, daemon=True).start()
     signal.signal(signal.SIGINT, interrupted)
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
         signal.signal(signal.SIGINT, before)
