@@ -19,7 +19,7 @@ import pytest
 
 import frugalbandits as fb
 from cli_harness import SMALL, frugal, good, refused, rows, started
-from frugalbandits import cli
+from frugalbandits.cli import common
 from frugalbandits.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
@@ -102,7 +102,7 @@ def test_a_place_without_permission_is_refused_before_the_simulation(monkeypatch
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     # Made up, because root, who may be running this, never lacks permission.
-    monkeypatch.setattr(cli, "check_writable", unwritable)
+    monkeypatch.setattr(common, "check_writable", unwritable)
     assert refused("simulate", "goodreads", "--out", "x.csv") == "cannot write 'x.csv': Permission denied"
     monkeypatch.setattr(Path, "mkdir", denied)
     message = "cannot make the folder 'new': Permission denied"

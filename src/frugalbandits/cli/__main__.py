@@ -1,0 +1,5 @@
+"""`python -m frugalbandits.cli` is the same as `frugal`."""
+
+from frugalbandits.cli import main
+
+main()

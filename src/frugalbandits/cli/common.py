@@ -1,0 +1,168 @@
+"""What the commands share: the application, its errors, and its kinds of options."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import frugalbandits as fb
+from frugalbandits import report
+from frugalbandits.errors import InputError
+from frugalbandits.files import check_writable
+
+__all__ = [
+    "FIGURES",
+    "INTERRUPTED",
+    "TABLES",
+    "alpha_option",
+    "app",
+    "file",
+    "number",
+    "prepare",
+    "problem_of",
+    "pull_count",
+    "whole",
+]
+
+INTERRUPTED = "frugal: interrupted"
+TABLES = (".parquet", ".csv")
+FIGURES = (".png", ".pdf", ".svg")
+
+
+class Frugal(TyperGroup):
+    """The commands, with errors as one line on standard error: from `main` and from tests alike."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except InputError as error:
+            code = fail(str(error))
+        except MemoryError as error:
+            code = fail(f"not enough memory ({error}); fewer --runs or --checkpoints need less")
+        except OSError as error:
+            code = fail(f"{error.strerror or error}" + (f": {error.filename!r}" if error.filename else ""))
+        except Exception as error:
+            # typer brings its own copy of click or uses the installed one, depending on its version:
+            # its usage errors are known by this method.
+            message = getattr(error, "format_message", None)
+            if message is None:
+                raise
+            code = fail(message())
+        if code == 130:  # what typer makes of a keyboard interrupt
+            say(INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def fail(message: str) -> int:
+    say(f"frugal: error: {report.printable(message)}")
+    return 2
+
+
+def say(message: str) -> None:
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()
+
+
+app = typer.Typer(
+    cls=Frugal,
+    name="frugal",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 90},
+    epilog="Example: frugal simulate goodreads --policy cof --horizon 1e5 --runs 10",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"frugalbandits {fb.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def frugal(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Find the cheapest option that is good enough: bandits with cost subsidy."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def number(text: str | float) -> float:
+    """Return the number that a text on the command line stands for."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number") from None
+
+
+def pull_count(text: str | float) -> float:
+    """Return a number of pulls, such as 200000 or 5e6."""
+    value = number(text)
+    return int(value) if value.is_integer() else value
+
+
+def whole(least: int, text: str) -> Any:
+    """Return an option for a whole number."""
+
+    def parse(given: str | int) -> int:
+        try:
+            value = int(given)  # a seed may have more digits than a float
+        except ValueError:
+            value = int(number(given)) if number(given).is_integer() else least - 1
+        if value < least:
+            raise typer.BadParameter(f"{given!r} is not a whole number, {least} or more")
+        return value
+
+    return typer.Option(parser=parse, metavar="N", help=text)
+
+
+def file(text: str) -> Any:
+    """Return an option for a file."""
+    return typer.Option(metavar="FILE", help=text)
+
+
+def alpha_option(text: str) -> Any:
+    """Return an option for a subsidy factor."""
+    return typer.Option(parser=number, metavar="A", help=f"Share of quality given up; {text}")
+
+
+def problem_of(name: str, alpha: float | None) -> fb.Problem:
+    """Return the instance that is meant: a built-in name or a file."""
+    path = Path(name)
+    if name not in fb.instances() and (path.suffix or "/" in name or os.sep in name or path.is_file()):
+        return fb.read_instance(name, alpha)
+    return fb.instance(name, alpha)
+
+
+def prepare(path: Path | None, option: str, suffixes: Sequence[str]) -> None:
+    """Make sure, before any work, that a file of this kind can be made and put there."""
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        allowed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise InputError(f"{option} must end in {allowed}, but it is {str(path)!r}")
+    module, extra = ("matplotlib", "figures") if suffixes == FIGURES else ("polars", "tables")
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"{option} needs {module}: pip install 'frugalbandits[{extra}]' ({error})"
+        ) from error
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"cannot make the folder {str(path.parent)!r}: {why}") from error
+    check_writable(path)

@@ -1,0 +1,189 @@
+"""The command that runs policies on instances and compares their regret."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+import frugalbandits as fb
+from frugalbandits import report
+from frugalbandits.cli.common import (
+    FIGURES,
+    INTERRUPTED,
+    TABLES,
+    alpha_option,
+    app,
+    file,
+    prepare,
+    problem_of,
+    pull_count,
+    whole,
+)
+from frugalbandits.errors import InputError
+from frugalbandits.experiments.specs import PAPER_POLICIES
+from frugalbandits.files import written_whole
+from frugalbandits.interrupts import interruptible
+from frugalbandits.policies import resolve
+from frugalbandits.problem import check_horizon
+from frugalbandits.rewards import resolve_rewards
+
+__all__ = ["simulate"]
+
+
+@app.command(epilog="Example: frugal simulate goodreads --policy etc-cs --alpha 0.3 --runs 10")
+def simulate(
+    instance: Annotated[
+        list[str],
+        typer.Argument(metavar="INSTANCE", help="Built-in names, or instance files (.txt or .csv)."),
+    ],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A policy; repeat for more. 'all' (the default): the paper's five; 'every': all there are.",
+        ),
+    ] = None,
+    alpha: Annotated[
+        list[float] | None, alpha_option("repeat for more. Default: the instance's own.")
+    ] = None,
+    horizon: Annotated[
+        float, typer.Option(metavar="T", parser=pull_count, help="Pulls in each run, such as 200000 or 5e6.")
+    ] = 100_000,
+    runs: Annotated[int, whole(1, "Independent runs of each policy.")] = 50,
+    seed: Annotated[int, whole(0, "The same seed gives the same result.")] = 0,
+    checkpoints: Annotated[int, whole(1, "Times at which regret is recorded.")] = 500,
+    workers: Annotated[int | None, whole(1, "Threads. Default: one per core.")] = None,
+    rewards: Annotated[
+        str, typer.Option(metavar="bernoulli|beta", help="How rewards spread around their means.")
+    ] = "bernoulli",
+    out: Annotated[Path | None, file("Write regret over time: .parquet or .csv.")] = None,
+    plot: Annotated[Path | None, file("Draw regret over time: .png, .pdf or .svg.")] = None,
+) -> None:
+    """Run policies on instances and compare their regret.
+
+    Cost regret adds what each pull costs more than a*, the cheapest arm that is good enough; quality
+    regret adds what each pull's mean lacks to be good enough; summed regret is both together.
+    """
+    jobs = _jobs(instance, policy or ["all"], alpha or [None])
+    model = resolve_rewards(rewards)
+    for job in jobs:
+        check_horizon(horizon, job.problem.arms)
+        model.draws(job.problem)
+    _check_memory(jobs, runs, min(checkpoints, int(horizon)))
+    prepare(out, "--out", TABLES)
+    prepare(plot, "--plot", FIGURES)
+
+    with interruptible(INTERRUPTED), report.progress(len(jobs) * runs) as show:
+        for job in {job.policy: job for job in jobs}.values():
+            # Compiling is no part of a policy's seconds, and happens once however many cells there are.
+            show(f"preparing {job.policy}", 0)
+            short = min(horizon, 10 * job.problem.arms)
+            fb.simulate(job.problem, job.policy, short, runs=1, checkpoints=1, rewards=model)
+        cells = []
+        for number, job in enumerate(jobs):
+            what = f"{job.instance}, alpha {job.problem.alpha:g}, {job.policy}"
+            show(what, number * runs)
+            start = time.perf_counter()
+            result = fb.simulate(
+                job.problem,
+                job.policy,
+                horizon,
+                runs=runs,
+                seed=seed,
+                checkpoints=checkpoints,
+                workers=workers,
+                rewards=model,
+                progress=partial(_advance, show, what, number * runs),
+            )
+            cells.append(report.Cell(job.instance, result, time.perf_counter() - start))
+
+    console = report.console()
+    written: list[str] = []
+    try:
+        # Before anything is printed: a reader of a pipe that goes away takes no file with it.
+        if out is not None:
+            written.append(f"table of {_write_table(cells, out):,} rows written to {out}")
+        if plot is not None:
+            _write_figure(cells, plot)
+            written.append(f"figure written to {plot}")
+    finally:
+        for group in _by_problem(cells):
+            console.print(report.regret_table(group, console.width))
+            console.print()
+        for line in written:
+            console.print(line, soft_wrap=True)
+
+
+def _advance(show: Callable[[str, int], None], what: str, before: int, done: int, total: int) -> None:
+    show(what, before + done)
+
+
+class _Job(NamedTuple):
+    instance: str
+    problem: fb.Problem
+    policy: str
+
+
+def _jobs(instances: Sequence[str], policies: Sequence[str], alphas: Sequence[float | None]) -> list[_Job]:
+    groups = {"all": PAPER_POLICIES, "every": fb.policies()}
+    names = list(dict.fromkeys(name for given in policies for name in groups.get(given, (given,))))
+    for name in names:
+        resolve(name)
+    return [
+        _Job(given, problem, name)
+        for given in dict.fromkeys(instances)
+        for problem in dict.fromkeys(problem_of(given, alpha) for alpha in alphas)
+        for name in names
+    ]
+
+
+def _check_memory(jobs: Sequence[_Job], runs: int, checkpoints: int) -> None:
+    """Refuse what cannot fit: a slip in --runs would otherwise take the whole machine down."""
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no such call
+        return
+    # Pulls are 8 bytes per arm and checkpoint; a run's random streams take a few thousand.
+    needed = runs * sum(8 * checkpoints * job.problem.arms + 4096 for job in jobs)
+    if needed > there:
+        raise InputError(
+            f"this would take about {needed / 1e9:,.0f} GB of memory, but the machine has "
+            f"{there / 1e9:,.0f}: lower --runs or --checkpoints"
+        )
+
+
+def _by_problem(cells: Sequence[report.Cell]) -> list[list[report.Cell]]:
+    grouped = groupby(cells, key=lambda cell: (cell.instance, cell.result.problem.alpha))
+    return [list(group) for _, group in grouped]
+
+
+def _write_table(cells: Sequence[report.Cell], path: Path) -> int:
+    import polars as pl
+
+    table = pl.concat(
+        cell.result.to_polars().select(pl.lit(cell.instance).alias("instance"), pl.all()) for cell in cells
+    )
+    with written_whole(path) as temporary:
+        try:
+            if path.suffix.lower() == ".csv":
+                table.write_csv(temporary)
+            else:
+                table.write_parquet(temporary)
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"cannot write {str(path)!r}: {error}") from error
+    return table.height
+
+
+def _write_figure(cells: Sequence[report.Cell], path: Path) -> None:
+    from frugalbandits import figures
+
+    groups = _by_problem(cells)
+    panels = [figures.Panel(group[0].instance, [cell.result for cell in group]) for group in groups]
+    figures.save(figures.plot_regret(panels), path)
