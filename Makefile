@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 
 .PHONY: run test lint format bench docs clean
 
-run: $(VENV)/.installed ## simulate all policies on both of the paper's instances: a table and figures
-	$(BIN)/frugal simulate goodreads movielens --policy all --alpha 0.3 --horizon 200000 --runs 20 --plot out/regret.png
+run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, figures and a report
+	$(BIN)/frugal reproduce all --quick --out out/reproduction-quick
 
 test: $(VENV)/.installed lint ## everything that must pass before a change lands
 	$(BIN)/python -m pytest -n 2

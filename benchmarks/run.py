@@ -16,6 +16,7 @@ from pathlib import Path
 
 import growth
 import online
+import ratings
 import simulation
 import startup
 from effort import FULL, QUICK, Effort
@@ -25,6 +26,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "session": online.section,
     "growth": growth.section,
     "startup": startup.section,
+    "ratings": ratings.section,
 }
 
 

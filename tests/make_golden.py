@@ -12,7 +12,7 @@ import frugalbandits as fb
 def main() -> None:
     from harness import fresh, run_in_turn
 
-    version = 1
+    version = 2
     folder = Path(__file__).parent / "golden"
     for name in ["cof", "cof-cost-biased", "pe-cs", "ucb-cs", "ts-cs", "etc-cs"]:
         path = folder / f"session-v{version}-{name}.json"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
 import frugalbandits as fb
-from frugalbandits import figures
+from frugalbandits import drawing, figures
 from frugalbandits.errors import InputError
 from frugalbandits.figures import Panel
 
@@ -99,7 +101,7 @@ def test_the_legend_names_every_policy_once_and_covers_no_data() -> None:
     figure = figures.plot_regret(panels)
     renderer = drawn(figure)
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == list(fb.policies())
+    assert [text.get_text() for text in legend.get_texts()] == [drawing.title(n) for n in fb.policies()]
     box = legend.get_window_extent(renderer)
     assert inside(figure, box)
     for axes in figure.axes:
@@ -120,6 +122,67 @@ def test_policies_differ_in_colour_dashes_and_marks_and_look_the_same_in_all_pan
     for part in range(3):
         assert len({look(one, name)[part] for name in names}) == len(names)
     assert all(look(one, name) == look(two, name) for name in names)
+
+
+def look_of(policy: str, policies: Sequence[str]) -> tuple[str, str, str]:
+    (axes,) = figures.plot_regret([Panel("p", [result(name, 10) for name in policies])]).axes
+    line = curves(axes)[policy]
+    return to_hex(line.get_color()), repr(line._dash_pattern), str(line.get_marker())
+
+
+def test_a_known_policy_looks_the_same_in_every_figure_whoever_stands_beside_it() -> None:
+    names = list(fb.policies())
+    for name in names:
+        alone = look_of(name, [name])
+        assert look_of(name, names[::-1]) == alone
+        assert look_of(name, ["mine", "yours", name, *(other for other in names if other != name)]) == alone
+
+
+def test_unknown_policies_get_what_is_left_in_order_of_appearance() -> None:
+    names = list(fb.policies())
+    looks = drawing.looks([*names, "mine", "yours"])
+    known = [looks[name] for name in names]
+    for stranger in (looks["mine"], looks["yours"]):
+        assert stranger.colour not in [look.colour for look in known]
+        assert stranger.dashes not in [look.dashes for look in known]
+        assert stranger.mark not in [look.mark for look in known]
+    assert looks["mine"] != looks["yours"]
+    assert drawing.looks(["first", "second"])["first"] == looks["mine"]
+    assert list(drawing.looks(["mine", "cof", "mine"])) == ["mine", "cof"]
+
+
+def test_policies_are_called_as_in_the_paper() -> None:
+    titles = {name: drawing.title(name) for name in fb.policies()}
+    assert titles["cof"] == "COF"
+    assert titles["cof-no-exclusive"] == "COF (no exclusive)"
+    assert titles["cof-cost-biased"] == "COF (cost-biased)"
+    assert [titles[name] for name in ("pe-cs", "ucb-cs", "ts-cs", "etc-cs")] == [
+        "PE-CS",
+        "UCB-CS",
+        "TS-CS",
+        "ETC-CS",
+    ]
+    assert drawing.title("worth $1") == r"worth \$1"
+
+
+def test_panels_can_show_cost_and_quality_regret_apart() -> None:
+    problem = fb.Problem([0.5, 0.9, 0.9], [0, 1, 3], alpha=0.1)
+    pulls = np.array([[[10, 80, 10], [20, 160, 20], [30, 240, 30], [40, 320, 40]]])
+    shown = dataclasses.replace(result("cof", 0), problem=problem, pulls=pulls)
+    panels = [Panel("p", [shown], "cost"), Panel("p", [shown], "quality"), Panel("p", [shown])]
+    cost, quality, summed = figures.plot_regret(panels).axes
+    assert curves(cost)["cof"].get_ydata()[-1] == pytest.approx(40 * 2)
+    assert curves(quality)["cof"].get_ydata()[-1] == pytest.approx(40 * 0.31)
+    assert curves(summed)["cof"].get_ydata()[-1] == pytest.approx(40 * 2.31)
+    assert [axes.get_ylabel() for axes in (cost, quality)] == ["cost regret", "quality regret"]
+
+
+@pytest.mark.parametrize("count", [1, 3, 6, 9, 14])
+def test_a_legend_of_any_length_fits_the_figure(count: int) -> None:
+    names = [f"policy number {place}" for place in range(count)]
+    figure = figures.plot_regret([Panel("p", [result(name, 10) for name in names])])
+    renderer = drawn(figure)
+    assert inside(figure, figure.legends[0].get_window_extent(renderer))
 
 
 def test_more_policies_than_colours_still_look_different() -> None:

@@ -19,8 +19,17 @@ import frugalbandits as fb
 from frugalbandits.driver import drive_of
 from frugalbandits.policies import Setting, resolve
 from frugalbandits.policies.base import observe
-from frugalbandits.policies.ts_epoch import new_epoch, parameters, pick_arms, refresh, set_above, set_chance
-from frugalbandits.policies.ts_stretch import draw_exception, draw_tails
+from frugalbandits.policies.ts_epoch import (
+    favourite,
+    new_epoch,
+    refresh,
+    set_arms,
+    set_bounds,
+    set_chance,
+    set_norm,
+)
+from frugalbandits.policies.ts_records import look
+from frugalbandits.policies.ts_stretch import UNKNOWN, draw_exception, settle
 from frugalbandits.policies.ts_tails import ABOVE, BELOW, log_norm, mass, tail_point
 from frugalbandits.rewards import Bernoulli
 from reference import REFERENCES
@@ -169,110 +178,142 @@ def test_thompson_stretches_equal_plain_draws_from_a_warm_start(means, alpha, pu
         assert same_law(np.array(fast_sums)[:, k], slow_sums[:, k]).pvalue > LEVEL
 
 
-# Pulls and rewards seen, alpha, and how far in the tails the levels are put: none cheaper than c, cheaper
-# arms with c as the witness, and an expensive witness.
+def thompson(pulls, sums, alpha):
+    """Return a TS-CS state in which this was seen, and the records of its draws ahead."""
+    state = resolve("ts-cs").start(Setting(np.arange(len(pulls), dtype=float), alpha, None))
+    for k, (count, total) in enumerate(zip(pulls, sums, strict=True)):
+        observe(state, k, count, float(total))
+    look(state)
+    return state, state.stretch.arms, state.stretch.epoch
+
+
+def envelope(arm, x, side):
+    return mass(arm.a, arm.b, log_norm(arm.a, arm.b), x, np.log(x), np.log1p(-x), side)
+
+
+# Pulls and rewards seen, alpha, and how far in the tails the bounds are put: none cheaper than c, cheaper
+# arms with c as the witness, an expensive witness, arms with bounds of their own, one that is always drawn.
 STEPS = [
-    ([60, 30, 9], [40, 20, 6], 0.3, 0.1),
-    ([40, 60, 25], [18, 42, 13], 0.1, 0.1),
-    ([50, 45, 80, 30], [18, 30, 60, 18], 0.35, 0.08),
+    ([60, 30, 9], [40, 20, 6], 0.3, 0.1, ()),
+    ([40, 60, 25], [18, 42, 13], 0.1, 0.1, ()),
+    ([50, 45, 80, 30], [18, 30, 60, 18], 0.35, 0.08, ()),
+    ([50, 45, 80, 30], [18, 30, 60, 18], 0.35, 0.05, (0, 2)),
+    ([60, 30, 9, 20], [30, 20, 6, 18], 0.3, 0.1, (1,)),
 ]
 
 
-@pytest.mark.parametrize(("pulls", "sums", "alpha", "tail"), STEPS)
-def test_a_step_has_its_exact_law_whatever_the_levels(pulls, sums, alpha, tail):
-    """Levels are put where exceptions are frequent, so that every kind of them matters. False alarm: 1e-5."""
-    policy = resolve("ts-cs")
-    arms = len(pulls)
-    state = policy.start(Setting(np.arange(arms, dtype=float), alpha, None))
-    for k in range(arms):
-        observe(state, k, pulls[k], float(sums[k]))
-    stretch = state.stretch
-    stretch.end[0] = 0
-    refresh(state)
-    pick_arms(state)
-    c, w = int(stretch.arm[0]), int(stretch.witness[0])
-    for which, arm in enumerate((c, w)):
-        stretch.levels[which] = beta.ppf(tail, *parameters(state, arm))
-    set_above(state, c + 1, arms)
-    set_above(state, 0, c)
-    for which, arm, surplus in ((1, w, 1.0), (0, c, 1.5)):
-        a, b = parameters(state, arm)
-        x = stretch.levels[which]
-        stretch.below[arm] = surplus * mass(a, b, log_norm(a, b), x, np.log(x), np.log1p(-x), BELOW)
-    assert (stretch.above + stretch.below < 1).all() and (stretch.below[[c, w]] > 0.1).all()
-    set_chance(state)
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize(("pulls", "sums", "alpha", "tail", "own"), STEPS)
+def test_a_step_has_its_exact_law_whatever_the_bounds(pulls, sums, alpha, tail, own, busy):
+    """Bounds are put where exceptions are frequent, so that every kind of them matters. False alarm: 1e-5.
+
+    Where arms are busy, their part in an exception has to wait; it must come out as if it had not.
+    """
+    _, arms, epoch = thompson(pulls, sums, alpha)
+    set_arms(arms, epoch, favourite(arms, 1 - alpha))
+    c, w = int(epoch[0].arm), int(epoch[0].witness)
+    epoch[0].level, epoch[0].assured = (beta.ppf(tail, arms[k].a, arms[k].b) for k in (c, w))
+    arms[c].end = 1
+    for k in range(len(pulls)):
+        set_norm(arms, k)
+        if k in own:
+            arms[k].span = 1
+            arms[k].own_low = beta.ppf(tail, arms[k].a, arms[k].b)
+            arms[k].own_high = beta.isf(tail, arms[k].a, arms[k].b)
+            arms[k].own_below = 1.1 * envelope(arms[k], arms[k].own_low, BELOW)
+            arms[k].own_above = 1.2 * envelope(arms[k], arms[k].own_high, ABOVE)
+        if k != c:
+            set_bounds(arms, epoch, k)
+    arms[c].low, arms[c].high = epoch[0].level, beta.isf(tail, arms[c].a, arms[c].b)
+    arms[c].below = 1.5 * envelope(arms[c], arms[c].low, BELOW)
+    arms[c].above = 1.1 * envelope(arms[c], arms[c].high, ABOVE)
+    assert ((arms.above + arms.below < 1) | (arms.above == 1)).all() and arms[c].below > 0.05
+    set_chance(arms, epoch)
     rng = np.random.default_rng(12)
     steps = 30_000
-    exceptional = rng.random(steps) >= np.exp(stretch.chance[0])
+    exceptional = rng.random(steps) >= np.exp(epoch[0].chance)
     chosen = np.full(steps, c)
+    waited = 0
     for i in np.flatnonzero(exceptional):
-        if draw_tails(state, rng):
-            chosen[i] = draw_exception(state, rng)
+        arms.taken = 0
+        for k in (c, *own) if busy else ():
+            arms[k].taken = 1
+        if draw_exception(arms, epoch, rng):
+            chosen[i] = settle(arms, epoch, rng)
+            if chosen[i] == UNKNOWN:
+                arms.taken = 0
+                chosen[i] = settle(arms, epoch, rng)
+                waited += 1
+    assert (waited > 1_000) == busy
     s, n = np.array(sums), np.array(pulls)
-    theta = rng.beta(1 + s, 1 + n - s, (1_000_000, arms))
+    theta = rng.beta(1 + s, 1 + n - s, (1_000_000, len(pulls)))
     plain = np.argmax(theta >= (1 - alpha) * theta.max(axis=1, keepdims=True), axis=1)
-    table = np.array([np.bincount(chosen, minlength=arms), np.bincount(plain, minlength=arms)])
+    counts = [np.bincount(each, minlength=len(pulls)) for each in (chosen, plain)]
+    table = np.array(counts)
     assert chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > LEVEL
 
 
-def check_epoch(state):
-    """Every tail that could change the choice has an envelope at least as heavy as itself."""
-    stretch = state.stretch
-    c, w, keep = int(stretch.arm[0]), int(stretch.witness[0]), state.keep
-    low, assured = stretch.levels
+def check_epoch(arms, epoch):
+    """Within the bounds c is chosen, and what lies beyond has an envelope at least as heavy."""
+    c, w, keep = int(epoch[0].arm), int(epoch[0].witness), epoch[0].keep
     slack = 1 - 1e-7
-    # The worst posterior of c within the epoch: every reward to come is 0.
-    a, b = parameters(state, c)
-    left = int(stretch.end[0] - state.tally.pulls[c])
-    for zeros in (0, left // 2, left):
-        assert stretch.below[c] >= slack * beta.cdf(low, a, b + zeros)
-    if c > 0:
-        assert w == c or stretch.below[w] >= slack * beta.cdf(assured, *parameters(state, w))
-    for k in range(len(stretch.above)):
-        if k == c:
-            continue
-        # Above this, an arm lifts the bar past l_c; and a cheaper arm is feasible itself.
-        level = min(low / keep, keep * assured) if k < c else low / keep
-        assert stretch.above[k] >= slack * beta.sf(level, *parameters(state, k))
-    assert np.isclose(stretch.chance[0], np.log1p(-(stretch.above + stretch.below)).sum())
+    drawn = arms.above == 1.0
+    for k, arm in enumerate(arms):
+        # The worst posteriors while the bounds hold: every reward to come is 0, or 1.
+        left = max(0, int(arm.end - arm.pulls))
+        for more in (0, left // 2, left):
+            if not drawn[k]:
+                assert arm.below >= slack * beta.cdf(arm.low, arm.a, arm.b + more)
+                assert arm.above >= slack * beta.sf(arm.high, arm.a + more, arm.b)
+        if k != c and not drawn[k]:
+            assert arm.high * keep <= arms[c].low * (1 + 1e-12)
+            # A cheaper arm is not good enough as long as the witness is within its bounds.
+            assert k > c or arm.high <= keep * arms[w].low * (1 + 1e-12) or drawn[w]
+    if not drawn.any():
+        assert np.isclose(epoch[0].chance, np.log1p(-(arms.above + arms.below)).sum())
+    assert arms[c].end > arms[c].pulls
 
 
 @settings(max_examples=200)
 @given(data=st.data())
 def test_planned_exceptions_cover_every_tail_that_matters(data):
-    arms = data.draw(st.integers(2, 5))
-    pulls = data.draw(st.lists(st.integers(1, 3_000), min_size=arms, max_size=arms))
-    means = data.draw(st.lists(st.floats(0, 1), min_size=arms, max_size=arms))
-    state = resolve("ts-cs").start(Setting(np.arange(arms, dtype=float), data.draw(st.floats(0, 0.8)), None))
-    for k in range(arms):
-        observe(state, k, pulls[k], float(round(pulls[k] * means[k])))
-    state.stretch.length[0] = data.draw(st.sampled_from([1, 16, 256]))
-    refresh(state)
-    if not new_epoch(state):
+    count = data.draw(st.integers(2, 5))
+    pulls = data.draw(st.lists(st.integers(1, 3_000), min_size=count, max_size=count))
+    means = data.draw(st.lists(st.floats(0, 1), min_size=count, max_size=count))
+    sums = [round(n * mean) for n, mean in zip(pulls, means, strict=True)]
+    state, arms, epoch = thompson(pulls, sums, data.draw(st.floats(0, 0.8)))
+    epoch[0].length = data.draw(st.sampled_from([1, 16, 256]))
+    epoch[0].epochs = data.draw(st.integers(0, 8))
+    epoch[0].arm = data.draw(st.integers(0, count - 1))
+    if not new_epoch(arms, epoch, sum(pulls)):
         return
-    check_epoch(state)
+    check_epoch(arms, epoch)
     # Another arm is pulled in exceptions: its part is brought up to date, c's stays.
-    c, w = int(state.stretch.arm[0]), int(state.stretch.witness[0])
-    pulled = data.draw(st.sampled_from([k for k in {*range(arms), w} if k != c]))
+    c, w = int(epoch[0].arm), int(epoch[0].witness)
+    pulled = data.draw(st.sampled_from([k for k in {*range(count), w} if k != c]))
     times = data.draw(st.integers(1, 40))
+    if arms[pulled].end > 0:
+        # A batch ends before bounds run out.
+        times = min(times, int(arms[pulled].end - arms[pulled].pulls))
     observe(state, pulled, times, float(times * data.draw(st.integers(0, 1))))
-    refresh(state)
-    if (state.stretch.above + state.stretch.below < 1).all():
-        check_epoch(state)
+    look(state)
+    refresh(arms, epoch)
+    if arms[c].end > 0:
+        check_epoch(arms, epoch)
 
 
 def test_the_witness_is_kept_up_to_date():
     """An expensive witness that disappoints, which random states seldom bring about."""
-    state = resolve("ts-cs").start(Setting(np.arange(3.0), 0.35, None))
-    for k, (pulls, total) in enumerate([(500, 150), (450, 320), (800, 600)]):
-        observe(state, k, pulls, float(total))
-    refresh(state)
-    assert new_epoch(state)
-    assert (state.stretch.arm[0], state.stretch.witness[0]) == (1, 2)
+    state, arms, epoch = thompson([500, 450, 800], [150, 320, 600], 0.35)
+    assert new_epoch(arms, epoch, 1_750)
+    assert (epoch[0].arm, epoch[0].witness) == (1, 2)
+    before = arms[2].below
     for _ in range(4):
-        check_epoch(state)
-        observe(state, 2, 15, 0.0)
-        refresh(state)
+        check_epoch(arms, epoch)
+        observe(state, 2, 10, 0.0)
+        look(state)
+        refresh(arms, epoch)
+    assert arms[2].below > before
 
 
 @pytest.mark.parametrize(("instance", "alpha"), [("nu1", None), ("goodreads", 0.1), ("cost-biased", None)])

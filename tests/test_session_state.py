@@ -66,9 +66,9 @@ def test_save_and_load(tmp_path):
         fb.Session.load(tmp_path / "nowhere.json")
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("session-v1-*.json")), ids=lambda path: path.stem)
-def test_states_of_version_1_are_read_for_ever(path):
-    """Written by release 0.1.0 after 700 decisions, 3 of them outstanding, with the 40 options after them."""
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("session-v*.json")), ids=lambda path: path.stem)
+def test_states_of_every_version_are_read_for_ever(path):
+    """Written after 700 decisions, 3 of them outstanding, with the 40 options after them."""
     stored = json.loads(path.read_text())
     session = fb.Session.from_json(json.dumps(stored["session"]))
     assert session.decisions == 700
@@ -76,7 +76,13 @@ def test_states_of_version_1_are_read_for_ever(path):
     assert [arm.pulls for arm in session.explain().arms] == stored["pulls"]
     for id_ in sorted(session.pending):
         session.tell(id_, 1.0)
-    assert run_in_turn(session, 40, seed=9) == stored["next"]
+    following = run_in_turn(session, 40, seed=9)
+    if path.stem == "session-v1-ts-cs":
+        # What it had drawn ahead has another form since version 2, and is drawn anew.
+        assert len(following) == len(stored["next"])
+        assert set(following) <= {arm.name for arm in session.explain().arms}
+    else:
+        assert following == stored["next"]
 
 
 def test_every_kind_of_policy_has_a_golden_state():
@@ -110,7 +116,7 @@ def damaged():
     yield "empty", "", "not a whole session state"
     yield "not ours", "[1, 2]", "not a session state"
     yield "other format", change(format="other"), "not a session state"
-    yield "later version", change(version=2), "version 2.*later release"
+    yield "later version", change(version=3), "version 3.*later release"
     yield "no version", change(version=None), "version"
     yield "missing key", signed({k: v for k, v in whole.items() if k != "events"}), "'events' is missing"
     yield "unsigned", json.dumps({**whole, "alpha": 0.2}), "checksum"

@@ -47,6 +47,7 @@ def drive(
     horizon = times[-1]
     arms = pulls.shape[1]
     done = np.zeros(arms, np.int64)
+    out = np.zeros(arms, np.int64)
     time = 0
     checkpoint = 0
     noted = 0
@@ -69,11 +70,15 @@ def drive(
             for i in range(length):
                 pulls[checkpoint, batch.arms[i]] += ahead // length + (1 if i < ahead % length else 0)
             checkpoint += 1
+        # An arm may stand in a batch more than once: one draw serves all its pulls.
         for i in range(length):
-            count = passes + (1 if i < rest else 0)
-            if count > 0:
-                observe(state, batch.arms[i], count, draw_sum(draws, batch.arms[i], count, reward_rng))
-                done[batch.arms[i]] += count
+            out[batch.arms[i]] += passes + (1 if i < rest else 0)
+        for i in range(length):
+            arm = batch.arms[i]
+            if out[arm] > 0:
+                observe(state, arm, out[arm], draw_sum(draws, arm, out[arm], reward_rng))
+                done[arm] += out[arm]
+                out[arm] = 0
         time = end
     return plans
 

@@ -8,80 +8,57 @@ its own dashes and marks, so that a print in grey loses nothing.
 from __future__ import annotations
 
 import math
-import os
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
+from frugalbandits.drawing import (
+    BLUE,
+    GREEN,
+    INK,
+    SUFFIXES,
+    Look,
+    blank,
+    counted,
+    drawing,
+    legend_below,
+    literal,
+    looks,
+    readable_ticks,
+    save,
+    short_ticks,
+    title,
+)
 from frugalbandits.errors import InputError
-from frugalbandits.files import written_whole
 from frugalbandits.problem import Problem
-from frugalbandits.report import printable, readable, role
+from frugalbandits.report import readable, role
 from frugalbandits.result import Result
 
-__all__ = ["SUFFIXES", "Panel", "plot_instance", "plot_regret", "save"]
+__all__ = ["REGRETS", "SUFFIXES", "Panel", "Regret", "plot_instance", "plot_regret", "regret_of", "save"]
 
-#: File formats of `save`, by suffix.
-SUFFIXES = (".png", ".pdf", ".svg")
-
-_STYLE: Any = {
-    "font.size": 11,
-    "axes.titlesize": 12,
-    "axes.labelsize": 12,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "grid.color": "#e4e4e4",
-    "pdf.fonttype": 42,
-    "svg.fonttype": "path",
-    # The same figure is the same file.
-    "svg.hashsalt": "frugalbandits",
+Regret = Literal["summed", "cost", "quality"]
+#: The kinds of regret as axis labels.
+REGRETS: dict[Regret, str] = {
+    "summed": "summed cost and quality regret",
+    "cost": "cost regret",
+    "quality": "quality regret",
 }
-# Okabe and Ito's colours without the yellow, which is too light for a line.
-_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#7A7A7A")
-_DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (6, 2)),
-    (0, (1.2, 1.4)),
-    (0, (7, 2, 1.5, 2)),
-    (0, (3, 1.5)),
-    (0, (7, 1.5, 1.5, 1.5, 1.5, 1.5)),
-    (0, (10, 3)),
-    (0, (1, 2.2)),
-)
-_MARKS = ("o", "s", "^", "D", "v", "P", "X", "h")
-_GREEN, _BLUE, _INK = "#009E73", "#0072B2", "#333333"
 # Final means that lie further apart than this, in powers of ten, need a logarithmic axis.
 _DECADES = 1.5
 # Costs that differ by more than this factor too.
 _COST_RATIO = 60.0
 # Beside its point, a longer name would lie among those of its neighbours.
 _LONG_NAME = 14
-_READABLE = FuncFormatter(lambda value, _: readable(value))
-
-
-@contextmanager
-def _drawing() -> Iterator[None]:
-    """Draw in our style, whatever the caller's is."""
-    with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        # A name in a script that the font lacks is drawn as boxes; no reason to fail or to chatter.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        yield
 
 
 class Panel(NamedTuple):
@@ -89,10 +66,18 @@ class Panel(NamedTuple):
 
     instance: str
     results: Sequence[Result]
+    regret: Regret = "summed"
+
+
+def regret_of(result: Result, regret: Regret) -> NDArray[np.float64]:
+    """Return one kind of regret: runs x checkpoints."""
+    return {"summed": result.summed_regret, "cost": result.cost_regret, "quality": result.quality_regret}[
+        regret
+    ]
 
 
 def plot_regret(panels: Sequence[Panel]) -> Figure:
-    r"""Draw summed cost and quality regret against time: means and 20-80 percentile bands over the runs.
+    r"""Draw regret against time: means and 20-80 percentile bands over the runs.
 
     Parameters
     ----------
@@ -111,33 +96,27 @@ def plot_regret(panels: Sequence[Panel]) -> Figure:
         raise InputError("a regret figure needs at least one panel, and each panel at least one result")
     columns = len(panels) if len(panels) <= 3 else 2 if len(panels) == 4 else 3
     rows = math.ceil(len(panels) / columns)
-    policies = list(dict.fromkeys(result.policy for panel in panels for result in panel.results))
-    with _drawing():
-        width = max(6.4, 4.6 * columns)
-        figure = Figure(figsize=(width, 4.0 * rows + 0.6), layout="constrained")
-        FigureCanvasAgg(figure)
+    shown = looks(result.policy for panel in panels for result in panel.results)
+    alike = len({panel.regret for panel in panels}) == 1
+    with drawing():
+        figure = blank(max(6.4, 4.6 * columns), 4.0 * rows + 0.6)
         for i, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, i + 1)
-            _draw_regret(axes, panel, policies)
-            if i % columns == 0:
-                axes.set_ylabel("summed cost and quality regret")
+            _draw_regret(axes, panel, shown)
+            if i % columns == 0 or not alike:
+                axes.set_ylabel(REGRETS[panel.regret])
             # The lowest panel of each column.
             if i + columns >= len(panels):
                 axes.set_xlabel("t", style="italic")
-        # Below the panels, where it covers no data.
-        figure.legend(
-            [Line2D([], [], **_look(place)) for place in range(len(policies))],
-            [_literal(policy) for policy in policies],
-            loc="outside lower center",
-            ncols=max(1, min(len(policies), int(width / (0.9 + 0.075 * max(map(len, policies)))))),
-            handlelength=3.6,
-        )
+        handles = [Line2D([], [], **look.line) for look in shown.values()]
+        legend_below(figure, handles, [title(policy) for policy in shown], handlelength=3.6)
     return figure
 
 
-def _draw_regret(axes: Axes, panel: Panel, policies: Sequence[str]) -> None:
+def _draw_regret(axes: Axes, panel: Panel, shown: dict[str, Look]) -> None:
     first = panel.results[0]
-    means = [result.summed_regret.mean(axis=0) for result in panel.results]
+    regrets = [regret_of(result, panel.regret) for result in panel.results]
+    means = [regret.mean(axis=0) for regret in regrets]
     logarithmic = _wide([float(mean[-1]) for mean in means])
     floor = 0.0
     if logarithmic:
@@ -146,10 +125,11 @@ def _draw_regret(axes: Axes, panel: Panel, policies: Sequence[str]) -> None:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(numticks=10))
     else:
-        axes.yaxis.set_major_formatter(_READABLE)
-    for result, mean in zip(panel.results, means, strict=True):
-        place = policies.index(result.policy)
-        low, high = np.percentile(result.summed_regret, [20, 80], axis=0)
+        millions = max(float(mean[-1]) for mean in means) >= 1e6
+        axes.yaxis.set_major_formatter(short_ticks() if millions else readable_ticks())
+    for result, regret, mean in zip(panel.results, regrets, means, strict=True):
+        place = list(shown).index(result.policy)
+        low, high = np.percentile(regret, [20, 80], axis=0)
         # A run starts with no regret at all, which a logarithmic axis cannot show.
         times = result.times if logarithmic else np.concatenate([[0], result.times])
         curves = [curve if logarithmic else np.concatenate([[0.0], curve]) for curve in (mean, low, high)]
@@ -157,12 +137,12 @@ def _draw_regret(axes: Axes, panel: Panel, policies: Sequence[str]) -> None:
         every = max(1, len(times) // 6)
         # Marks of different curves at different times, so that close curves do not hide them.
         start = min(len(times) - 1, every * (2 * place % 7 + 1) // 8)
-        look = _look(place)
-        axes.fill_between(times, low, high, color=look["color"], alpha=0.18, linewidth=0, zorder=2)
-        axes.plot(times, mean, **look, label=result.policy, markevery=(start, every), zorder=3)
+        look = shown[result.policy]
+        axes.fill_between(times, low, high, color=look.colour, alpha=0.18, linewidth=0, zorder=2)
+        axes.plot(times, mean, **look.line, label=result.policy, markevery=(start, every), zorder=3)
     axes.set_title(
-        f"{_literal(panel.instance)}, $\\alpha$ = {first.problem.alpha:g}\n"
-        f"T = {first.horizon:,}, {first.runs:,} run{'s' if first.runs != 1 else ''}"
+        f"{literal(panel.instance)}, $\\alpha$ = {first.problem.alpha:g}\n"
+        f"T = {first.horizon:,}, {counted(first.runs)}"
     )
     axes.set_xlim(0, first.horizon)
     if logarithmic:
@@ -170,22 +150,8 @@ def _draw_regret(axes: Axes, panel: Panel, policies: Sequence[str]) -> None:
     else:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_major_formatter(short_ticks())
     axes.grid(True)
-
-
-def _look(place: int) -> dict[str, Any]:
-    # More policies than colours get the colours again with other dashes.
-    shift = place // len(_COLOURS)
-    return {
-        "color": _COLOURS[place % len(_COLOURS)],
-        "linestyle": _DASHES[(place + 3 * shift) % len(_DASHES)],
-        "marker": _MARKS[(place + shift) % len(_MARKS)],
-        "markersize": 6.0,
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.8,
-        "linewidth": 1.9,
-    }
 
 
 def _wide(finals: Sequence[float]) -> bool:
@@ -205,21 +171,21 @@ def plot_instance(problem: Problem, title: str) -> Figure:
     >>> plot_instance(problem, "tiny").axes[0].get_title()
     'tiny: 3 arms, $\\alpha$ = 0.2'
     """
-    heading = f"{_literal(title)}: {problem.arms} arms, $\\alpha$ = {problem.alpha:g}"
-    with _drawing():
+    heading = f"{literal(title)}: {problem.arms} arms, $\\alpha$ = {problem.alpha:g}"
+    with drawing():
         long = max(map(len, problem.names)) > _LONG_NAME
         return (None if long else _points(problem, heading)) or _rows(problem, heading)
 
 
 def _points(problem: Problem, heading: str) -> Figure | None:
     """Draw arms at (mean, cost), or return None where a label finds no room."""
-    figure = Figure(figsize=(8.0, 5.2), layout="constrained")
-    canvas: Any = FigureCanvasAgg(figure)
+    figure = blank(8.0, 5.2)
+    canvas: Any = figure.canvas
     axes = figure.add_subplot()
     axes.margins(x=0.08, y=0.1)
     if _spread(problem):
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(_READABLE)
+        axes.yaxis.set_major_formatter(readable_ticks())
     for arm in range(problem.arms):
         axes.plot(problem.means[arm], problem.costs[arm], **_mark(problem, arm))
     bottom = axes.get_ylim()[0] if _spread(problem) else min(0.0, float(problem.costs.min()))
@@ -270,8 +236,7 @@ def _place_labels(axes: Axes, canvas: Any, problem: Problem) -> bool:
 
 def _rows(problem: Problem, heading: str) -> Figure:
     """Draw a row per arm, the cheapest at the top: its mean on the left, its cost on the right."""
-    figure = Figure(figsize=(10.0, 0.24 * problem.arms + 2.2), layout=ConstrainedLayoutEngine(wspace=0.06))
-    FigureCanvasAgg(figure)
+    figure = blank(10.0, 0.24 * problem.arms + 2.2, ConstrainedLayoutEngine(wspace=0.06))
     figure.suptitle(heading, fontsize=13)
     rewards, prices = figure.subplots(1, 2, sharey=True, width_ratios=[3, 1.4])
     for place, arm in enumerate(problem.order.tolist()):
@@ -288,7 +253,7 @@ def _rows(problem: Problem, heading: str) -> Figure:
     prices.tick_params(axis="y", labelleft=False)
     if _spread(problem):
         prices.set_xscale("log")
-        prices.xaxis.set_major_formatter(_READABLE)
+        prices.xaxis.set_major_formatter(readable_ticks())
     else:
         prices.xaxis.set_major_locator(MaxNLocator(3))
     prices.set_xlabel(_cost_label(problem))
@@ -299,9 +264,9 @@ def _rows(problem: Problem, heading: str) -> Figure:
 def _finish(figure: Figure, axes: Axes, problem: Problem) -> None:
     axes.set_xlabel(r"mean reward $\mu$")
     low, high = axes.get_xlim()
-    line = axes.axvline(problem.threshold, color=_INK, linestyle=(0, (4, 3)), linewidth=1.3, zorder=1.5)
+    line = axes.axvline(problem.threshold, color=INK, linestyle=(0, (4, 3)), linewidth=1.3, zorder=1.5)
     low = min(low, problem.threshold - 0.03 * (high - low))
-    region = axes.axvspan(problem.threshold, high, color=_GREEN, alpha=0.09, linewidth=0, zorder=0)
+    region = axes.axvspan(problem.threshold, high, color=GREEN, alpha=0.09, linewidth=0, zorder=0)
     axes.set_xlim(low, high)
     optimal, best = problem.optimal_arm, problem.best_arm
     entries: list[tuple[Artist, str]] = []
@@ -323,7 +288,7 @@ def _mark(problem: Problem, arm: int) -> dict[str, Any]:
         return look | {
             "marker": "*",
             "markersize": 15,
-            "color": _GREEN,
+            "color": GREEN,
             "markeredgecolor": "white",
             "zorder": 4.2,
         }
@@ -331,22 +296,22 @@ def _mark(problem: Problem, arm: int) -> dict[str, Any]:
         return look | {
             "marker": "D",
             "markersize": 8,
-            "color": _BLUE,
+            "color": BLUE,
             "markeredgecolor": "white",
             "zorder": 4.1,
         }
-    filled = _INK if problem.feasible[arm] else "white"
-    return look | {"marker": "o", "markersize": 6.5, "color": filled, "markeredgecolor": _INK}
+    filled = INK if problem.feasible[arm] else "white"
+    return look | {"marker": "o", "markersize": 6.5, "color": filled, "markeredgecolor": INK}
 
 
 def _lettering(problem: Problem, arm: int) -> dict[str, Any]:
-    colour = {problem.best_arm: _BLUE, problem.optimal_arm: "#00704f"}.get(arm, _INK)
-    return {"color": colour, "fontweight": "normal" if colour == _INK else "bold"}
+    colour = {problem.best_arm: BLUE, problem.optimal_arm: "#00704f"}.get(arm, INK)
+    return {"color": colour, "fontweight": "normal" if colour == INK else "bold"}
 
 
 def _label(problem: Problem, arm: int) -> str:
     stars = [part for part in role(problem, arm).split() if part.endswith("*")]
-    return " ".join([_literal(problem.names[arm]), *(f"({star})" for star in stars)])
+    return " ".join([literal(problem.names[arm]), *(f"({star})" for star in stars)])
 
 
 def _spread(problem: Problem) -> bool:
@@ -356,21 +321,3 @@ def _spread(problem: Problem) -> bool:
 
 def _cost_label(problem: Problem) -> str:
     return "cost c (logarithmic)" if _spread(problem) else "cost c"
-
-
-def _literal(text: str) -> str:
-    # matplotlib reads what stands between two dollar signs as a formula.
-    return printable(text).replace("$", r"\$")
-
-
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PNG, PDF or SVG by the suffix of the path; whole or not at all.
-
-    The same figure gives the same bytes: no date is written.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"a figure's file must end in .png, .pdf or .svg, but it is {str(path)!r}")
-    undated = {".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-    with written_whole(path) as temporary, _drawing():
-        figure.savefig(temporary, format=suffix[1:], dpi=160, metadata=undated[suffix])

@@ -216,7 +216,7 @@ class Session:
         except InputError as error:
             raise StateFormatError(f"this session state does not make sense: {error}") from error
         session._label = label
-        session_state.load_arrays(session._state, data["state"])
+        session_state.load_arrays(session._state, data["state"], policy.made_anew(data["version"]))
         session_state.load_random(session._rng, data["random"])
         session._next = data["decisions"]
         session._pending = dict(data["pending"])

@@ -1,8 +1,10 @@
 """The stored form of a session: JSON with a format name, a version and a checksum.
 
-Version 1 is read for ever; a golden file of it is kept in the tests. Only what changes is stored of a
-policy's state (its arrays); the rest follows from the settings. The checksum is there because compiled
+Every version is read for ever; golden files of each are kept in the tests. Only what changes is stored of
+a policy's state (its arrays); the rest follows from the settings. The checksum is there because compiled
 code trusts what it is given: a state that was damaged anywhere is refused.
+
+Version 2 has the draws ahead of TS-CS in another form.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ __all__ = [
 ]
 
 FORMAT = "frugalbandits-session"
-VERSION = 1
+VERSION = 2
 
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "names": list,
@@ -136,29 +138,43 @@ def dump_arrays(state: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in state._asdict().items():
         if isinstance(value, np.ndarray):
-            found[name] = value.tolist()
+            fields = value.dtype.names
+            found[name] = {field: value[field].tolist() for field in fields} if fields else value.tolist()
         elif hasattr(value, "_asdict"):
             found[name] = dump_arrays(value)
     return found
 
 
-def load_arrays(state: Any, data: dict[str, Any]) -> None:
-    """Fill the arrays of a fresh state in place."""
+def load_arrays(state: Any, data: dict[str, Any], anew: tuple[str, ...] = ()) -> None:
+    """Fill the arrays of a fresh state in place, but for the parts that are made anew."""
     for name, value in state._asdict().items():
+        if name in anew:
+            continue
         if isinstance(value, np.ndarray):
-            try:
-                stored = np.array(data[name], dtype=value.dtype)
-            except KeyError:
-                _broken(f"the state has no {name!r}")
-            except (TypeError, ValueError, OverflowError) as error:
-                _broken(f"{name!r} of the state: {error}")
-            if stored.shape != value.shape:
-                _broken(f"{name!r} of the state has the shape {stored.shape}, not {value.shape}")
-            value[...] = stored
+            fields = value.dtype.names
+            if fields is None:
+                _load_array(value, name, data)
+            else:
+                if not isinstance(data.get(name), dict):
+                    _broken(f"the state has no {name!r}")
+                for field in fields:
+                    _load_array(value[field], field, data[name])
         elif hasattr(value, "_asdict"):
             if not isinstance(data.get(name), dict):
                 _broken(f"the state has no {name!r}")
             load_arrays(value, data[name])
+
+
+def _load_array(array: Any, name: str, data: dict[str, Any]) -> None:
+    try:
+        stored = np.array(data[name], dtype=array.dtype)
+    except KeyError:
+        _broken(f"the state has no {name!r}")
+    except (TypeError, ValueError, OverflowError) as error:
+        _broken(f"{name!r} of the state: {error}")
+    if stored.shape != array.shape:
+        _broken(f"{name!r} of the state has the shape {stored.shape}, not {array.shape}")
+    array[...] = stored
 
 
 def dump_random(rng: np.random.Generator | None) -> dict[str, Any] | None:

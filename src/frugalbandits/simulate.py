@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,18 +102,23 @@ def simulate(
         length = int(state.journal.length[0])
         journals[run] = (state.journal.kinds[:length], state.journal.arms[:length])
 
+    # Not concurrent.futures.wait: it locks every future that is pending, one by one, and an interrupt in
+    # the middle of that leaves them locked for ever.
+    finished: SimpleQueue[Future[None]] = SimpleQueue()
     with ThreadPoolExecutor(threads) as pool:
-        pending = {pool.submit(one, run) for run in range(count)}
-        done = 0
         try:
-            while pending:
-                # With a time-out, because a wait without end may not hear Ctrl-C.
-                finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    future.result()
-                    done += 1
-                    if progress is not None:
-                        progress(done, count)
+            for run in range(count):
+                pool.submit(one, run).add_done_callback(finished.put)
+            done = 0
+            while done < count:
+                try:
+                    # With a time-out, because a wait without end may not hear Ctrl-C.
+                    finished.get(timeout=0.2).result()
+                except Empty:
+                    continue
+                done += 1
+                if progress is not None:
+                    progress(done, count)
         except BaseException:
             stop[0] = True
             pool.shutdown(wait=False, cancel_futures=True)

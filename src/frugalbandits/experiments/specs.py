@@ -29,6 +29,7 @@ __all__ = [
     "Outcome",
     "Settings",
     "cells_of",
+    "code_digest",
     "experiment",
     "experiments",
 ]
@@ -79,13 +80,14 @@ class Cell:
             "means": problem.means.tolist(),
             "costs": problem.costs.tolist(),
             "names": list(problem.names),
-            "code": _code_digest(),
+            "code": code_digest(),
         }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @functools.cache
-def _code_digest() -> str:
+def code_digest() -> str:
+    """Return a digest of the code that computes results."""
     root = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for pattern in _RESULT_SOURCES:

@@ -244,6 +244,13 @@ class Policy(ABC):
     def reason(self, state: Any, arm: int) -> str:
         """Say in a few words why the planned batch pulls this arm."""
 
+    def made_anew(self, version: int) -> tuple[str, ...]:
+        """Name the parts of a state that a stored session of this format version has in no usable form.
+
+        They start afresh when it is read, so only what a policy can do without may be among them.
+        """
+        return ()
+
     def needs_horizon(self, setting: Setting) -> int:
         """Return the horizon, or say that this policy cannot do without one."""
         if setting.horizon is None:

@@ -29,13 +29,10 @@ from frugalbandits.policies.base import (
     single,
     unseen,
 )
-from frugalbandits.policies.ts_epoch import Stretch, new_stretch
-from frugalbandits.policies.ts_stretch import choose, draw_all, draw_exception, next_quiet
+from frugalbandits.policies.ts_records import Stretch, look, new_stretch
+from frugalbandits.policies.ts_stretch import NOTHING, choose, draw_all, next_ahead, next_batch
 
 __all__ = ["TSCS", "TSCSState"]
-
-# The most plain draws between two attempts to plan a stretch.
-LONGEST_PAUSE = 64
 
 
 class TSCSState(NamedTuple):
@@ -58,28 +55,25 @@ def handed_in_all(state: Any) -> int:
 
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
-    """Return the arm of one draw, or the arm of a whole stretch of draws that all choose it."""
+    """Return the arm of one draw, or the arms of many draws that need no feedback in between."""
     if not all_seen(state):
         return Batch(unseen(state), 1)
-    stretch = state.stretch
+    look(state)
+    arms, epoch = state.stretch.arms, state.stretch.epoch
     total = handed_in_all(state)
-    due = stretch.exception_at[0] == total
-    stretch.exception_at[0] = -1
-    if due:
-        return Batch(single(draw_exception(state, rng)), 1)
-    if not any_pending(state):
-        if stretch.pause[0] > 0:
-            stretch.pause[0] -= 1
-        else:
-            quiet = next_quiet(state, rng, total)
-            if quiet > 0:
-                stretch.backoff[0] = 1
-                return Batch(single(stretch.arm[0]), quiet)
-            if quiet == 0:
-                return Batch(single(draw_exception(state, rng)), 1)
-            stretch.pause[0] = stretch.backoff[0]
-            stretch.backoff[0] = min(2 * stretch.backoff[0], LONGEST_PAUSE)
-    return Batch(single(choose(draw_all(state, rng), state.keep)), 1)
+    if epoch[0].at != total:
+        # Another order of events than was planned for: what was drawn ahead is void.
+        epoch[0].after = NOTHING
+        epoch[0].quiet = 0
+    if any_pending(state):
+        arm = next_ahead(arms, epoch, rng, total)
+        if arm >= 0:
+            return Batch(single(arm), 1)
+    else:
+        batch = next_batch(arms, epoch, rng, total)
+        if batch.repeats > 0:
+            return batch
+    return Batch(single(choose(draw_all(arms, rng), state.keep)), 1)
 
 
 @dataclass(frozen=True)
@@ -102,8 +96,11 @@ class TSCS(Policy):
             tally=new_tally(arms),
             journal=new_journal(arms),
             keep=1.0 - setting.alpha,
-            stretch=new_stretch(arms),
+            stretch=new_stretch(arms, 1.0 - setting.alpha),
         )
+
+    def made_anew(self, version: int) -> tuple[str, ...]:
+        return ("stretch",) if version < 2 else ()
 
     def bounds(self, state: TSCSState) -> Bounds:
         from scipy.stats import beta  # only an explanation needs it, and it takes long to import

@@ -1,0 +1,252 @@
+"""The commands that make an instance from raw rating data."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+import frugalbandits as fb
+from frugalbandits import ratings, report
+from frugalbandits.cli.common import FIGURES, INTERRUPTED, alpha_option, app, file, number, prepare, whole
+from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.files import check_writable
+from frugalbandits.interrupts import interruptible
+from frugalbandits.problem import check_alpha
+
+__all__ = ["goodreads", "group", "movielens"]
+
+_INSTANCES = (".txt", ".csv")
+
+group = typer.Typer(
+    rich_markup_mode=None,
+    epilog="Example: frugal instance movielens --help",
+)
+app.add_typer(group, name="instance")
+
+RewardOption = Annotated[
+    str,
+    typer.Option(
+        metavar="mean|share",
+        help="An arm's mean reward: the mean rating divided by 5, or the share rated --above or more.",
+    ),
+]
+AboveOption = Annotated[
+    float,
+    typer.Option(
+        parser=number, metavar="R", help="Lowest rating that counts for the share; R itself counts."
+    ),
+]
+SeedOption = Annotated[
+    int, whole(0, "Costs are drawn uniformly from (0, 1): the k-th genre by name gets the k-th draw.")
+]
+CostsOption = Annotated[Path | None, file("Costs in place of drawn ones: CSV with the columns name,cost.")]
+AlphaOption = Annotated[float, alpha_option("the paper's instances have 0.05.")]
+OutOption = Annotated[Path | None, file("Write the instance: .txt (the paper's format) or .csv.")]
+PlotOption = Annotated[Path | None, file("Draw the instance: .png, .pdf or .svg.")]
+
+
+@group.callback(invoke_without_command=True)
+def instance(context: typer.Context) -> None:
+    """Make an instance from raw rating data: one arm per genre.
+
+    Nothing of the data comes with this package, and both data sets have terms of use: see the help of each
+    command.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@group.command(epilog="Example: frugal instance movielens --ratings ratings.csv --movies movies.csv")
+def movielens(
+    ratings_file: Annotated[
+        Path, typer.Option("--ratings", metavar="FILE", help="ratings.csv of MovieLens; may be .gz.")
+    ],
+    movies_file: Annotated[
+        Path, typer.Option("--movies", metavar="FILE", help="movies.csv of MovieLens; may be .gz.")
+    ],
+    unlabelled: Annotated[
+        bool,
+        typer.Option(
+            "--unlabelled/--no-unlabelled",
+            help=f"Whether {ratings.UNLABELLED!r} is a genre, as in the paper.",
+        ),
+    ] = True,
+    reward: RewardOption = "mean",
+    above: AboveOption = 4,
+    seed: SeedOption = 0,
+    costs: CostsOption = None,
+    alpha: AlphaOption = 0.05,
+    out: OutOption = None,
+    plot: PlotOption = None,
+) -> None:
+    """Make an instance from MovieLens 25M, or from files of the same form.
+
+    A rating of a movie with several genres counts for each. Malformed lines are left out and counted.
+
+    Terms of use of MovieLens 25M: for research, with acknowledgment (Harper and Konstan 2015); no
+    redistribution; no claim of endorsement by the University of Minnesota or GroupLens; no commercial use
+    without permission. https://grouplens.org/datasets/movielens/25m/
+    """
+    wishes = _Wishes("movielens", reward, above, seed, costs, alpha, out, plot)
+    _make(wishes, lambda show: ratings.read_movielens(ratings_file, movies_file, unlabelled, show))
+
+
+@group.command(epilog="Example: frugal instance goodreads reviews --out goodreads.txt")
+def goodreads(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Folder with goodreads_reviews_GENRE.json or .json.gz files."),
+    ],
+    reward: RewardOption = "share",
+    above: AboveOption = 4,
+    seed: SeedOption = 0,
+    costs: CostsOption = None,
+    alpha: AlphaOption = 0.05,
+    out: OutOption = None,
+    plot: PlotOption = None,
+) -> None:
+    """Make an instance from the reviews of the Goodreads Book Graph.
+
+    The name of a file names its genre. Reviews with rating 0 have no rating, and are counted apart.
+    Malformed lines are left out and counted.
+
+    Terms of use of the Goodreads Book Graph: for academic use only; no redistribution; no commercial use;
+    cite Wan and McAuley 2018, and Wan et al. 2019. https://cseweb.ucsd.edu/~jmcauley/datasets/goodreads.html
+    """
+    wishes = _Wishes("goodreads", reward, above, seed, costs, alpha, out, plot)
+    _make(wishes, lambda show: ratings.read_goodreads(folder, show))
+
+
+class _Wishes(NamedTuple):
+    """What both commands can be asked for."""
+
+    title: str
+    reward: str
+    above: float
+    seed: int
+    costs: Path | None
+    alpha: float
+    out: Path | None
+    plot: Path | None
+
+
+_Show = Callable[[str, int, int], None]
+
+
+def _make(wishes: _Wishes, read: Callable[[_Show], ratings.GenreRatings]) -> None:
+    """Check what was asked for, read, write, print."""
+    if wishes.reward not in ratings.REWARDS:
+        raise unknown_name("reward", wishes.reward, ratings.REWARDS)
+    check_alpha(wishes.alpha)
+    ratings.check_above(wishes.above)
+    costs = None if wishes.costs is None else ratings.read_costs(wishes.costs)
+    _prepare_instance(wishes.out)
+    prepare(wishes.plot, "--plot", FIGURES)
+    with interruptible(INTERRUPTED), _progress() as show:
+        found = read(show)
+    problem = found.to_problem(wishes.reward, wishes.above, costs, wishes.seed, wishes.alpha)
+
+    console = report.console()
+    written: list[str] = []
+    try:
+        # Before anything is printed: a reader of a pipe that goes away takes no file with it.
+        if wishes.out is not None:
+            fb.write_instance(problem, wishes.out)
+            lack = "; a table has no place for alpha" if wishes.out.suffix.lower() == ".csv" else ""
+            written.append(f"instance of {problem.arms} arms written to {wishes.out}{lack}")
+        if wishes.plot is not None:
+            from frugalbandits import figures
+
+            figures.save(figures.plot_instance(problem, wishes.title), wishes.plot)
+            written.append(f"figure written to {wishes.plot}")
+    finally:
+        console.print(_table(found, problem, wishes.above))
+        for line in ["", *_notes(found), ""]:
+            console.print(line, soft_wrap=True)
+        width = console.width if console.is_terminal or "COLUMNS" in os.environ else 80
+        origin = _origin(wishes, costs)
+        console.print(
+            report.picture(problem, wishes.title, origin, width, console.options.ascii_only), soft_wrap=True
+        )
+        for line in ["", *written] if written else []:
+            console.print(line, soft_wrap=True)
+
+
+def _prepare_instance(path: Path | None) -> None:
+    if path is None:
+        return
+    if path.suffix.lower() not in _INSTANCES:
+        raise InputError(f"--out must end in {' or '.join(_INSTANCES)}, but it is {str(path)!r}")
+    check_writable(path)
+
+
+@contextmanager
+def _progress() -> Iterator[_Show]:
+    """Yield a function that shows which file is read and how much, on standard error if it is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(20),
+        DownloadColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, total: bar.update(
+            task, description=report.printable(what), completed=done, total=total or None
+        )
+
+
+def _table(found: ratings.GenreRatings, problem: fb.Problem, above: float) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("genre")
+    for head in ("ratings", "mean rating", f"share {above:g} or more", "cost"):
+        table.add_column(head, justify="right")
+    shares = found.shares(above)
+    for arm, name in enumerate(found.names):
+        table.add_row(
+            Text(report.printable(name), "bold"),
+            f"{found.totals[arm]:,}",
+            f"{found.means[arm]:.4f}",
+            f"{shares[arm]:.4f}",
+            report.readable(float(problem.costs[arm])),
+        )
+    return table
+
+
+def _notes(found: ratings.GenreRatings) -> list[str]:
+    """Say what stood in each file, and what was left out."""
+    notes = []
+    for source in found.sources:
+        parts = {"malformed": source.malformed, "of unknown movies": source.unknown_movies}
+        parts["unrated"] = source.unrated
+        left_out = "".join(f", {count:,} {what}" for what, count in parts.items() if count)
+        notes.append(report.printable(f"{source.file}: {source.used:,} lines used{left_out}"))
+        notes += [report.printable(f"  line {fault.line:,}: {fault.why}") for fault in source.faults]
+        if source.malformed > len(source.faults):
+            notes.append(f"  and {source.malformed - len(source.faults):,} more malformed lines")
+    if found.without_ratings:
+        notes.append(report.printable(f"left out, without ratings: {', '.join(found.without_ratings)}"))
+    return notes
+
+
+def _origin(wishes: _Wishes, costs: Mapping[str, float] | None) -> str:
+    rewards = (
+        "mean rating divided by 5" if wishes.reward == "mean" else f"share rated {wishes.above:g} or more"
+    )
+    origin = f"costs drawn with seed {wishes.seed}" if costs is None else f"costs from {wishes.costs}"
+    return report.printable(f"{rewards}; {origin}")

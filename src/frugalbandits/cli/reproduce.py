@@ -1,0 +1,93 @@
+"""The command that runs the paper's experiments again."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from frugalbandits import report
+from frugalbandits.cli.common import INTERRUPTED, app, pull_count, whole
+from frugalbandits.errors import InputError
+from frugalbandits.experiments.display import display
+from frugalbandits.experiments.specs import Settings, cells_of, experiment, experiments
+from frugalbandits.interrupts import interruptible
+from frugalbandits.problem import check_horizon
+
+__all__ = ["reproduce"]
+
+# Longer lines are hard to read.
+_WIDEST = 120
+_NAMES = "\n\n".join(f"{name}: {experiment(name).title} ({experiment(name).place})" for name in experiments())
+
+
+@app.command(
+    epilog=f"Experiments:\n\n{_NAMES}\n\nExample: frugal reproduce regret-vs-time --quick --out out/quick"
+)
+def reproduce(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Experiments, listed below; 'all' (the default) for all."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small horizons and few runs, for a first look.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where results, figures, tables and the report go. Default: out/reproduction, "
+            "or out/reproduction-quick with --quick.",
+        ),
+    ] = None,
+    workers: Annotated[int | None, whole(1, "Threads. Default: one per core.")] = None,
+    seed: Annotated[int, whole(0, "The same seed gives the same result.")] = 0,
+    runs: Annotated[int | None, whole(1, "Independent runs of each cell, in place of the paper's.")] = None,
+    horizon: Annotated[
+        float | None,
+        typer.Option(metavar="T", parser=pull_count, help="Pulls in each run, in place of the paper's."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do it, as tcp://host:port."),
+    ] = None,
+) -> None:
+    """Run the paper's experiments: figures, tables, and a report with a verdict on each of its claims.
+
+    Results are kept a cell (instance, alpha, policy) at a time. The same command again goes on where it
+    was stopped, and only computes what is missing.
+    """
+    # These take time to import, and need matplotlib.
+    try:
+        importlib.import_module("matplotlib")
+    except ImportError as error:
+        raise InputError(
+            f"reproduce needs matplotlib: pip install 'frugalbandits[figures]' ({error})"
+        ) from error
+    from frugalbandits.experiments import reproduce as reproduction
+    from frugalbandits.experiments.page import summary_table, terminal_table
+
+    names = reproduction.chosen(name or ["all"])
+    if horizon is not None:
+        largest = max((cell.problem.arms for cell in cells_of(names, Settings())), default=1)
+        horizon = check_horizon(horizon, largest)
+    settings = Settings(quick, seed, runs, None if horizon is None else int(horizon))
+    folder = out or Path("out") / ("reproduction-quick" if quick else "reproduction")
+    with interruptible(f"{INTERRUPTED}; the same command goes on from here"), display() as watch:
+        made = reproduction.reproduce(names, folder, settings, workers, cluster, watch)
+    console = report.console()
+    width = min(console.width, _WIDEST)
+    if made.reproduction.outcomes:
+        console.print(summary_table(made.reproduction.outcomes), width=width)
+        console.print()
+        console.print(terminal_table(made.reproduction.claims), width=width)
+        console.print()
+    for what, path in (
+        ("figures", folder / reproduction.FIGURES),
+        ("tables", folder / reproduction.TABLES),
+        ("report", made.report.html),
+        ("the same in Markdown", made.report.markdown),
+    ):
+        console.print(f"{what}: {path}", soft_wrap=True)

@@ -1,0 +1,96 @@
+"""From the names of experiments to a folder with figures, tables and a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from frugalbandits.errors import InputError
+from frugalbandits.experiments.claims import check_claims
+from frugalbandits.experiments.cluster import check_address
+from frugalbandits.experiments.page import Picture, Report, Reproduction, write_report
+from frugalbandits.experiments.plots import draw
+from frugalbandits.experiments.progress import Progress
+from frugalbandits.experiments.specs import Settings, cells_of, experiment, experiments
+from frugalbandits.experiments.store import Store
+from frugalbandits.experiments.sweep import sweep
+from frugalbandits.experiments.tables import write_tables
+from frugalbandits.figures import save
+
+__all__ = ["Made", "chosen", "reproduce"]
+
+#: Folders within the one that a reproduction writes to.
+CELLS, FIGURES, TABLES = "cells", "figures", "tables"
+
+
+class Made(NamedTuple):
+    """What a reproduction made."""
+
+    reproduction: Reproduction
+    report: Report
+    tables: list[Path]
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """Return the experiments that are meant, each once; "all" stands for all of them.
+
+    Examples
+    --------
+    >>> chosen(["cost-biased", "all"])[:2]
+    ['cost-biased', 'regret-vs-time']
+    """
+    meant = [each for name in names for each in (experiments() if name == "all" else (name,))]
+    for name in meant:
+        experiment(name)
+    return list(dict.fromkeys(meant))
+
+
+def reproduce(
+    names: Sequence[str],
+    folder: Path,
+    settings: Settings | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Made:
+    """Run experiments, or reuse what of them the folder has, and write figures, tables and a report.
+
+    Parameters
+    ----------
+    names
+        Experiments, or "all".
+    folder
+        Where everything goes. Results of single cells are kept there too, so that the same call skips what
+        is done.
+    settings
+        Scale and seed; the paper's scale by default.
+    workers, cluster, watch
+        As in `sweep`.
+    """
+    wanted = chosen(names)
+    told = settings or Settings()
+    if cluster is not None:
+        check_address(cluster)
+    started = time.perf_counter()
+    for part in (folder, folder / CELLS, folder / FIGURES, folder / TABLES):
+        try:
+            part.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
+            raise InputError(f"cannot make the folder {str(part)!r}: {why}") from error
+    outcomes = list(sweep(cells_of(wanted, told), Store(folder / CELLS), workers, cluster, watch).values())
+    pictures = []
+    for name in wanted:
+        own = set(experiment(name).cells(told))
+        for drawn in draw(name, [outcome for outcome in outcomes if outcome.cell in own]):
+            png, vector = (folder / FIGURES / f"{drawn.stem}{suffix}" for suffix in (".png", ".svg"))
+            save(drawn.figure, png)
+            save(drawn.figure, vector)
+            pictures.append(Picture(name, drawn.stem, drawn.title, drawn.caption, png, vector))
+    tables = write_tables(folder / TABLES, outcomes) if outcomes else []
+    claims = check_claims(outcomes)
+    seconds = time.perf_counter() - started
+    made = Reproduction(wanted, told, outcomes, pictures, claims, seconds)
+    return Made(made, write_report(folder, made), tables)
