@@ -118,7 +118,9 @@ def test_a_long_compilation_is_announced(capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/sessions.md", "docs/simulation.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", "docs/sessions.md", "docs/simulation.md", "docs/reproduce.md"]
+)
 def test_code_in_the_documents_runs(name, tmp_path):
     """Every block marked as python is run, in order, as one script."""
     text = (Path(__file__).parents[1] / name).read_text(encoding="utf-8")
