@@ -2,6 +2,7 @@ project = "frugalbandits"
 author = "The frugalbandits authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx-mathjax-offline"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 2
 exclude_patterns = ["_build", "benchmark-output.md"]
 html_theme = "furo"
 html_title = "frugalbandits"

@@ -28,6 +28,7 @@ __all__ = [
     "prepare",
     "problem_of",
     "pull_count",
+    "say",
     "whole",
 ]
 

@@ -25,12 +25,17 @@ def to_markdown(document: Document) -> str:
     """Return the report as Markdown; pictures are links."""
     lines = [f"# {_text(document.title)}"]
     lines += [_text(paragraph) for paragraph in document.lead]
-    lines.append("\n".join(f"- [{_text(each.title)}](#{each.anchor})" for each in document.sections))
+    lines.append("\n".join(f"- [{_text(each.title)}](#{_slug(each.title)})" for each in document.sections))
     for section in document.sections:
-        lines.append(f'<a id="{section.anchor}"></a>\n\n## {_text(section.title)}')
+        lines.append(f"## {_text(section.title)}")
         for block in section.blocks:
             lines += _block(block)
     return "\n\n".join(lines) + "\n"
+
+
+def _slug(title: str) -> str:
+    """Return the anchor that GitHub, and Sphinx with its settings, give to a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _block(block: Block) -> Iterator[str]:
