@@ -67,6 +67,7 @@ def fail(message: str) -> int:
 
 
 def say(message: str) -> None:
+    """Print a line on standard error."""
     sys.stderr.write(f"{message}\n")
     sys.stderr.flush()
 
