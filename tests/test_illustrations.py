@@ -58,7 +58,7 @@ def words(figure: Figure) -> list[Any]:
 
 def assert_no_words_overlap(figure: Figure) -> None:
     figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    renderer = figure.canvas.get_renderer()
     boxes = []
     for text in words(figure):
         box = text.get_window_extent(renderer)

@@ -75,7 +75,7 @@ def legend_texts(figure: Figure) -> list[str]:
 
 def assert_legends_cover_nothing(figure: Figure) -> None:
     figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    renderer = figure.canvas.get_renderer()
     box = figure.legends[0].get_window_extent(renderer)
     assert figure.bbox.padded(1).containsx(box.x0) and figure.bbox.padded(1).containsx(box.x1)
     for axes in figure.axes:
