@@ -25,7 +25,7 @@ _NAMES = "\n\n".join(f"{name}: {experiment(name).title} ({experiment(name).place
 
 
 @app.command(
-    epilog=f"Experiments:\n\n{_NAMES}\n\nExample: frugal reproduce regret-vs-time --quick --out out/quick"
+    epilog=f"Experiments:\n\n{_NAMES}\n\nExample: frugal reproduce instances --quick --out out/first-look"
 )
 def reproduce(
     name: Annotated[

@@ -130,10 +130,10 @@ def set_above(arms: Any, epoch: Any, first: int, last: int) -> float:
         log_x = math.log(level) if level < 1 else 0.0
         log_rest = math.log1p(-level) if level < 1 else 0.0
         for k in range(first, last):
-            if level >= 1:
-                arms[k].above = 0.0
-            elif arms[k].span > 0 and arms[k].own_high <= level:
+            if arms[k].span > 0 and arms[k].own_high <= level:
                 arms[k].above = arms[k].own_above
+            elif level >= 1:
+                arms[k].above = 0.0
             else:
                 beyond = mass(arms[k].a, arms[k].b, arms[k].norm, level, log_x, log_rest, ABOVE)
                 arms[k].above = beyond if beyond < LIKELY else 1.0
