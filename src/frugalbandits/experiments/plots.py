@@ -204,8 +204,8 @@ def _draw_columns(axes: Axes, chosen: _Chosen, name: str, shown: dict[str, Look]
         axes.hlines(means, middles - half, middles + half, color=INK, linewidth=1.4, zorder=4)
     for column, (alpha, limit) in enumerate(zip(chosen.alphas, limits, strict=True)):
         if limit > 0:
-            ends = column - 0.46, column + 0.46
-            axes.plot(ends, [limit, limit], **LEAST_LINE, label=f"{LEAST}, {alpha:g}", zorder=2.5)
+            across = column - 0.46, column + 0.46
+            axes.plot(across, [limit, limit], **LEAST_LINE, label=f"{LEAST}, {alpha:g}", zorder=2.5)
     for column in range(0, len(chosen.alphas), 2):
         axes.axvspan(column - 0.5, column + 0.5, color="#f1f1f1", linewidth=0, zorder=0)
     axes.set_xlim(-0.5, len(chosen.alphas) - 0.5)
