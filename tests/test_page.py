@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import frugalbandits as fb
 from frugalbandits.errors import InputError
 from frugalbandits.experiments import page
 from frugalbandits.experiments.claims import Claim, check_claims
 from frugalbandits.experiments.page import Picture, Reproduction, command, document, write_report
+from frugalbandits.experiments.page_least import least_tables
 from frugalbandits.experiments.page_parts import Paragraph, Table
 from frugalbandits.experiments.specs import Settings, cells_of, experiments
 from made_outcomes import NU2_WITHOUT, RUNS, T, world
@@ -145,12 +147,12 @@ def test_every_link_of_the_contents_has_its_section(written):
     ids = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
     links = [attributes["href"][1:] for tag, attributes in parsed.tags if tag == "a"]
     assert links == ids
-    assert len(set(ids)) == len(ids) == 9
+    assert len(set(ids)) == len(ids) == 10
     # In Markdown a heading's own anchor is used: small letters, hyphens, no other signs.
     headings = [line[3:] for line in written[1].splitlines() if line.startswith("## ")]
     slugs = [re.sub(r"[^a-z0-9-]", "", heading.lower().replace(" ", "-")) for heading in headings]
     assert re.findall(r"\]\(#(.*?)\)", written[1]) == slugs
-    assert len(slugs) == 9
+    assert len(slugs) == 10
 
 
 def test_pictures_are_inside_the_page_and_linked_from_markdown(written):
@@ -355,3 +357,17 @@ def test_the_screen_shows_every_claim_within_its_width(width):
 def test_the_screen_shows_run_times():
     text = printed(page.summary_table([world()[NU2_WITHOUT]]), 100)
     assert re.search(r"COF \(no combine\) +1 +20,000,000 +0.50 +40,000,000", text)
+
+
+def test_regret_is_measured_by_the_least_possible():
+    own = [each for each in WORLD if (each.cell.instance, each.cell.alpha) == ("goodreads", 0.05)]
+    tables = {table.caption.split(":")[0]: table for table in least_tables(WORLD)}
+    assert list(tables) == ["Goodreads", "MovieLens"]
+    least = fb.bounds.least_regret(own[0].result.problem, own[0].result.horizon).value
+    row = next(row for row in tables["Goodreads"].rows if row[0].text == "0.05")
+    assert len(own) == len(row) - 2 == 5
+    for cell, outcome in zip(row[2:], own, strict=True):
+        ratio = outcome.result.summary().mean / least
+        assert float(cell.text.replace(",", "")) == pytest.approx(ratio, rel=0.01, abs=0.006)
+    # From alpha 0.35 on the bounds allow no regret.
+    assert {cell.text for cell in tables["Goodreads"].rows[-1][2:]} == {"\u2013"}

@@ -11,6 +11,7 @@ the multi-armed bandit with cost subsidy.
 1.0
 """
 
+from frugalbandits import bounds
 from frugalbandits._version import __version__
 from frugalbandits.errors import InputError, StateFormatError
 from frugalbandits.explain import ArmReport, Explanation
@@ -50,6 +51,7 @@ __all__ = [
     "StateFormatError",
     "TwoPoint",
     "__version__",
+    "bounds",
     "instance",
     "instances",
     "policies",

@@ -44,7 +44,18 @@ from frugalbandits.problem import Problem
 from frugalbandits.report import readable, role
 from frugalbandits.result import Result
 
-__all__ = ["REGRETS", "SUFFIXES", "Panel", "Regret", "plot_instance", "plot_regret", "regret_of", "save"]
+__all__ = [
+    "LEAST",
+    "LEAST_LINE",
+    "REGRETS",
+    "SUFFIXES",
+    "Panel",
+    "Regret",
+    "plot_instance",
+    "plot_regret",
+    "regret_of",
+    "save",
+]
 
 Regret = Literal["summed", "cost", "quality"]
 #: The kinds of regret as axis labels.
@@ -53,6 +64,9 @@ REGRETS: dict[Regret, str] = {
     "cost": "cost regret",
     "quality": "quality regret",
 }
+#: How the least regret that lower bounds allow is called and drawn.
+LEAST = "least possible"
+LEAST_LINE: dict[str, Any] = {"color": INK, "linestyle": (0, (1, 1)), "linewidth": 2.4}
 # Final means that lie further apart than this, in powers of ten, need a logarithmic axis.
 _DECADES = 1.5
 # Costs that differ by more than this factor too.
@@ -62,11 +76,16 @@ _LONG_NAME = 14
 
 
 class Panel(NamedTuple):
-    """One panel of a regret figure: the policies' results on one instance with one alpha."""
+    """One panel of a regret figure: the policies' results on one instance with one alpha.
+
+    `least` is the least regret at the horizon that lower bounds allow, if it is to be shown; it grows with
+    log t.
+    """
 
     instance: str
     results: Sequence[Result]
     regret: Regret = "summed"
+    least: float | None = None
 
 
 def regret_of(result: Result, regret: Regret) -> NDArray[np.float64]:
@@ -109,7 +128,11 @@ def plot_regret(panels: Sequence[Panel]) -> Figure:
             if i + columns >= len(panels):
                 axes.set_xlabel("t", style="italic")
         handles = [Line2D([], [], **look.line) for look in shown.values()]
-        legend_below(figure, handles, [title(policy) for policy in shown], handlelength=3.6)
+        labels = [title(policy) for policy in shown]
+        if any(panel.least for panel in panels):
+            handles.append(Line2D([], [], **LEAST_LINE))
+            labels.append(LEAST)
+        legend_below(figure, handles, labels, handlelength=3.6)
     return figure
 
 
@@ -117,10 +140,12 @@ def _draw_regret(axes: Axes, panel: Panel, shown: dict[str, Look]) -> None:
     first = panel.results[0]
     regrets = [regret_of(result, panel.regret) for result in panel.results]
     means = [regret.mean(axis=0) for regret in regrets]
-    logarithmic = _wide([float(mean[-1]) for mean in means])
+    least = _least(panel)
+    finals = [float(mean[-1]) for mean in means]
+    logarithmic = _wide(finals if least is None else [*finals, float(least[-1])])
     floor = 0.0
     if logarithmic:
-        seen = np.concatenate(means)
+        seen = np.concatenate(means if least is None else [*means, least[-1:]])
         floor = max(float(seen[seen > 0].min()), float(seen.max()) * 1e-6)
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(numticks=10))
@@ -140,6 +165,8 @@ def _draw_regret(axes: Axes, panel: Panel, shown: dict[str, Look]) -> None:
         look = shown[result.policy]
         axes.fill_between(times, low, high, color=look.colour, alpha=0.18, linewidth=0, zorder=2)
         axes.plot(times, mean, **look.line, label=result.policy, markevery=(start, every), zorder=3)
+    if least is not None:
+        axes.plot(first.times, np.maximum(least, floor), **LEAST_LINE, label=LEAST, zorder=3.5)
     axes.set_title(
         f"{literal(panel.instance)}, $\\alpha$ = {first.problem.alpha:g}\n"
         f"T = {first.horizon:,}, {counted(first.runs)}"
@@ -152,6 +179,14 @@ def _draw_regret(axes: Axes, panel: Panel, shown: dict[str, Look]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(short_ticks())
     axes.grid(True)
+
+
+def _least(panel: Panel) -> NDArray[np.float64] | None:
+    """Return the least regret at each checkpoint: a constant times log t."""
+    if not panel.least:
+        return None
+    times = panel.results[0].times
+    return np.asarray(panel.least * np.log(times) / np.log(times[-1]))
 
 
 def _wide(finals: Sequence[float]) -> bool:

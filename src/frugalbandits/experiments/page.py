@@ -13,6 +13,7 @@ from frugalbandits.errors import InputError
 from frugalbandits.experiments.claims import VERDICTS, Claim
 from frugalbandits.experiments.claims_tools import counted, listed, title
 from frugalbandits.experiments.page_html import to_html
+from frugalbandits.experiments.page_least import least_tables
 from frugalbandits.experiments.page_markdown import to_markdown
 from frugalbandits.experiments.page_parts import Block, Bullets, Document, Image, Listing, Paragraph, Section
 from frugalbandits.experiments.page_screen import summary_table, terminal_table, verdict_counts
@@ -98,6 +99,7 @@ def document(folder: Path, reproduction: Reproduction) -> Document:
         Section("claims", "The paper's claims", _claims(reproduction)),
         Section("figures", "Figures", _figures(folder, reproduction)),
         Section("regret", "Regret", _regret(outcomes)),
+        Section("least", "Measured by the least possible", _least(outcomes)),
         Section("optimal-arm", "The right arm in the end", tuple(correct_tables(outcomes))),
         Section("events", "Ablations: when conclusions are drawn", _events(outcomes)),
         Section("run-time", "Run time", _run_time(reproduction)),
@@ -179,6 +181,20 @@ def _regret(outcomes: Sequence[Outcome]) -> tuple[Block, ...]:
     intro = (
         "The lowest regret of a row is bold. A ratio says how many times the regret of COF a policy has; "
         "where it is in italics, below 1, COF has more."
+    )
+    return Paragraph(intro), *tables
+
+
+def _least(outcomes: Sequence[Outcome]) -> tuple[Block, ...]:
+    tables = least_tables(outcomes)
+    if not tables:
+        return ()
+    intro = (
+        "The least possible is the least summed regret over all expected pulls that meet every lower bound "
+        "of the paper, individual and joint, for Bernoulli rewards: a linear programme. The bounds hold for "
+        "consistent policies in the limit of long horizons: a ratio below 1 (in italics) belongs to a policy "
+        "that is not consistent, or to a horizon that is short for them. Where the bounds allow no regret, "
+        "there is no ratio."
     )
     return Paragraph(intro), *tables
 

@@ -16,11 +16,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatterMathtext, LogLocator, NullLocator
 
+from frugalbandits.bounds import least_regret
 from frugalbandits.drawing import INK, Look, blank, counted, drawing, legend_below, looks, title
 from frugalbandits.errors import InputError
 from frugalbandits.experiments import ablations, illustrations
 from frugalbandits.experiments.specs import INSTANCES, Outcome, Settings, experiment
-from frugalbandits.figures import REGRETS, Panel, plot_instance, plot_regret
+from frugalbandits.figures import LEAST, LEAST_LINE, REGRETS, Panel, plot_instance, plot_regret
 from frugalbandits.instances import instance
 from frugalbandits.report import readable
 from frugalbandits.result import Result
@@ -132,7 +133,13 @@ def _pair(name: str, outcomes: Sequence[Outcome]) -> _Chosen:
 def plot_regret_vs_time(outcomes: Sequence[Outcome]) -> Figure:
     """Draw summed regret against time on Goodreads and MovieLens: Fig. 3 (a) and (c) of the paper."""
     chosen = _over_time(outcomes)
-    return plot_regret([Panel(_NAMES[i], chosen.at(i, a)) for i in chosen.instances for a in chosen.alphas])
+    panels = [(_NAMES[i], chosen.at(i, a)) for i in chosen.instances for a in chosen.alphas]
+    return plot_regret([Panel(name, results, least=_least(results[0])) for name, results in panels])
+
+
+def _least(result: Result) -> float:
+    """Return the least summed regret that the lower bounds together allow."""
+    return least_regret(result.problem, result.horizon).value
 
 
 def plot_vary_alpha(outcomes: Sequence[Outcome]) -> Figure:
@@ -152,8 +159,9 @@ def plot_vary_alpha(outcomes: Sequence[Outcome]) -> Figure:
             Line2D([], [], linestyle="none", marker=look.mark, color=look.colour, markersize=7)
             for look in shown.values()
         ]
-        bar = Line2D([], [], color=INK, linewidth=1.6)
-        legend_below(figure, [*marks, bar], [*map(title, shown), "mean"], handlelength=1.4, columnspacing=1.6)
+        lines = [Line2D([], [], color=INK, linewidth=1.6), Line2D([], [], **LEAST_LINE)]
+        words = [*map(title, shown), "mean", LEAST]
+        legend_below(figure, [*marks, *lines], words, handlelength=1.6, columnspacing=1.5)
     return figure
 
 
@@ -161,7 +169,9 @@ def _draw_columns(axes: Axes, chosen: _Chosen, name: str, shown: dict[str, Look]
     ends = {key[1:]: result.summed_regret[:, -1] for key, result in chosen.results.items() if key[0] == name}
     every = np.concatenate(list(ends.values()))
     positive = every[every > 0]
-    lowest = float(positive.min()) if positive.size else 1.0
+    bounds = [_least(chosen.at(name, alpha)[0]) for alpha in chosen.alphas]
+    limits = [bound if math.isfinite(bound) else 0.0 for bound in bounds]
+    lowest = min([*positive.tolist(), *(limit for limit in limits if limit > 0)], default=1.0)
     # A logarithmic axis has no 0: runs without regret stand in a row of their own below all others.
     zero = 10.0 ** (math.floor(math.log10(lowest)) - 0.6)
     axes.set_yscale("log")
@@ -192,6 +202,10 @@ def _draw_columns(axes: Axes, chosen: _Chosen, name: str, shown: dict[str, Look]
         half = part * 0.48
         # Thin, so that marks which all lie on it are still seen around it.
         axes.hlines(means, middles - half, middles + half, color=INK, linewidth=1.4, zorder=4)
+    for column, (alpha, limit) in enumerate(zip(chosen.alphas, limits, strict=True)):
+        if limit > 0:
+            across = column - 0.46, column + 0.46
+            axes.plot(across, [limit, limit], **LEAST_LINE, label=f"{LEAST}, {alpha:g}", zorder=2.5)
     for column in range(0, len(chosen.alphas), 2):
         axes.axvspan(column - 0.5, column + 0.5, color="#f1f1f1", linewidth=0, zorder=0)
     axes.set_xlim(-0.5, len(chosen.alphas) - 0.5)
@@ -200,7 +214,7 @@ def _draw_columns(axes: Axes, chosen: _Chosen, name: str, shown: dict[str, Look]
     axes.grid(True, axis="y")
     axes.set_title(f"{_NAMES[name]}, {chosen.scale.replace(' of T', ', T').removesuffix(' pulls')}")
     axes.set_ylabel(REGRETS["summed"].replace(" and ", " and\n") + " at T")
-    _decades(axes, lowest, float(every.max()), zero if positive.size < every.size else None)
+    _decades(axes, lowest, max(float(every.max()), *limits), zero if positive.size < every.size else None)
 
 
 def _decades(axes: Axes, lowest: float, highest: float, zero: float | None) -> None:
@@ -280,7 +294,8 @@ def _draw_over_time(outcomes: Sequence[Outcome]) -> Iterable[tuple[str, str, str
     caption = (
         f"Summed cost and quality regret against time on Goodreads and MovieLens with alpha = "
         f"{chosen.alphas[0]:g}: the mean over {chosen.scale}, with {_BAND}. "
-        f"At the horizon the lowest mean is that of {' and of '.join(best)}.{chosen.absent('regret-vs-time')}"
+        f"At the horizon the lowest mean is that of {' and of '.join(best)}. The dotted line is the least "
+        f"regret that the paper's lower bounds together allow.{chosen.absent('regret-vs-time')}"
     )
     yield "regret-vs-time", "", caption, plot_regret_vs_time(outcomes)
 
@@ -294,7 +309,8 @@ def _draw_over_alpha(outcomes: Sequence[Outcome]) -> Iterable[tuple[str, str, st
     caption = (
         f"Summed cost and quality regret at the horizon on Goodreads and MovieLens for alpha = {span}, "
         f"over {chosen.scale}. Each run is a mark, each short bar a mean; policies stand side by side in the "
-        f"order of the legend. "
+        f"order of the legend. A dotted line is the least regret that the lower bounds allow; where there is "
+        f"none, they allow no regret at all. "
         f"Of the {len(columns)} columns of both panels, the lowest mean belongs to {', '.join(wins)}."
         f"{chosen.absent('vary-alpha')}"
     )
