@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import bounds
 import growth
 import online
 import ratings
@@ -27,6 +28,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "growth": growth.section,
     "startup": startup.section,
     "ratings": ratings.section,
+    "bounds": bounds.section,
 }
 
 

@@ -119,7 +119,15 @@ def test_a_long_compilation_is_announced(capsys):
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "CONTRIBUTING.md", "docs/sessions.md", "docs/simulation.md", "docs/reproduce.md"]
+    "name",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/sessions.md",
+        "docs/simulation.md",
+        "docs/reproduce.md",
+        "docs/theory.md",
+    ],
 )
 def test_code_in_the_documents_runs(name, tmp_path):
     """Every block marked as python is run, in order, as one script."""

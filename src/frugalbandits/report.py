@@ -32,12 +32,14 @@ __all__ = [
     "console",
     "instance_table",
     "picture",
+    "plain_table",
     "policy_table",
     "printable",
     "progress",
     "readable",
     "regret_table",
     "role",
+    "shortened",
 ]
 
 _BOLD = Style(bold=True)
@@ -134,7 +136,7 @@ def role(problem: Problem, arm: int) -> str:
 
 def policy_table(policies: Sequence[tuple[str, Policy]]) -> Table:
     """Return the registered policies as a table."""
-    table = _table("name", "policy", "settings")
+    table = plain_table("name", "policy", "settings")
     for name, policy in policies:
         table.add_row(Text(name, _BOLD), type(policy).title, Text(repr(policy), _DIM))
     return table
@@ -142,7 +144,7 @@ def policy_table(policies: Sequence[tuple[str, Policy]]) -> Table:
 
 def instance_table(instances: Sequence[tuple[str, Problem, str]]) -> Table:
     """Return instances, with where their numbers come from, as a table."""
-    table = _table("name", "arms", "alpha", "optimal arm a*", "source")
+    table = plain_table("name", "arms", "alpha", "optimal arm a*", "source")
     table.columns[1].justify = table.columns[2].justify = "right"
     table.columns[4].min_width = 28
     for name, problem, source in instances:
@@ -167,7 +169,7 @@ def regret_table(cells: Sequence[Cell], width: int) -> Group:
     )
     tables = []
     for separator in (" ", "\n"):
-        table = _table(
+        table = plain_table(
             "policy", "summed regret", "cost regret", "quality regret", f"ended{separator}on a*", "seconds"
         )
         for column in table.columns[1:]:
@@ -237,7 +239,7 @@ def picture(
     # What the numbers leave is shared between the names and the reward line.
     free = min(width, _WIDEST_PICTURE) - sum(widths) - 6
     longest = max(12, min(free // 2, free - _SHORTEST_LINE), free - 2 * _SHORTEST_LINE)
-    names = [_shortened(printable(name), longest, signs.cut) for name in problem.names]
+    names = [shortened(printable(name), longest, signs.cut) for name in problem.names]
     widths.insert(0, max(map(cell_len, ["arm", *names])))
     left = sum(widths[:3]) + 4
     span = max(_SHORTEST_LINE, free - widths[0])
@@ -358,7 +360,8 @@ def _aligned(values: NDArray[np.float64]) -> list[str]:
     return texts if any("e" in text for text in texts) or max(map(len, common)) > 8 else common
 
 
-def _shortened(name: str, longest: int, cut: str) -> str:
+def shortened(name: str, longest: int, cut: str) -> str:
+    """Return a name that is at most so long, with a sign where something was cut out."""
     # From the middle: versions and settings, which tell names apart, stand at the end.
     if cell_len(name) <= longest:
         return name
@@ -366,7 +369,8 @@ def _shortened(name: str, longest: int, cut: str) -> str:
     return name[: longest - 1 - half] + cut + name[-half:]
 
 
-def _table(*heads: str) -> Table:
+def plain_table(*heads: str) -> Table:
+    """Return an empty table in the style of all of them."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for head in heads:
         table.add_column(head)

@@ -126,7 +126,7 @@ def _solve(
         pulls[free] = _programme(np.ones(int(free.sum())), lower[free], weights[reach][:, free], rest[reach])
     else:
         pulls = _programme(gaps, lower, weights, 1.0)
-    return _topped(pulls, weights)
+    return pulls
 
 
 def _programme(
@@ -157,11 +157,6 @@ def _programme(
         raise AssertionError(f"a programme with a solution was not solved: {solved.message}")
     beyond: NDArray[np.float64] = np.maximum(np.asarray(solved.x, np.float64), 0.0)
     return lower + beyond * unit / gaps
-
-
-def _topped(pulls: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return pulls that meet every row, where the solver's tolerance left one short by a hair."""
-    return pulls / min(1.0, float((weights @ pulls).min()))
 
 
 def _tight(

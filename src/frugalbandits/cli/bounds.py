@@ -1,0 +1,103 @@
+"""The command that prints the theory as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import frugalbandits as fb
+from frugalbandits import report
+from frugalbandits.cli.common import (
+    FIGURES,
+    INTERRUPTED,
+    alpha_option,
+    app,
+    file,
+    number,
+    prepare,
+    problem_of,
+    pull_count,
+    whole,
+)
+from frugalbandits.errors import InputError
+from frugalbandits.interrupts import interruptible
+from frugalbandits.policies import resolve
+from frugalbandits.report_bounds import bounds_report
+
+__all__ = ["bounds"]
+
+
+@app.command(epilog="Example: frugal bounds goodreads --alpha 0.05 --horizon 5e6")
+def bounds(
+    instance: Annotated[
+        str, typer.Argument(metavar="INSTANCE", help="A built-in name, or an instance file (.txt or .csv).")
+    ],
+    alpha: Annotated[float | None, alpha_option("default: the instance's own.")] = None,
+    horizon: Annotated[
+        float, typer.Option(metavar="T", parser=pull_count, help="Pulls, such as 200000 or 5e6.")
+    ] = 5_000_000,
+    sigma: Annotated[
+        float, typer.Option(parser=number, metavar="S", help="Standard deviation of Gaussian rewards.")
+    ] = 1.0,
+    delta: Annotated[
+        float | None,
+        typer.Option(parser=number, metavar="D", help="COF's error tolerance in its bound. Default: T^-2."),
+    ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Add what policies do, and how it compares.")
+    ] = False,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A policy to simulate; repeat for more. Default: cof."),
+    ] = None,
+    runs: Annotated[int, whole(1, "Independent runs of each policy.")] = 50,
+    seed: Annotated[int, whole(0, "The same seed gives the same result.")] = 0,
+    workers: Annotated[int | None, whole(1, "Threads. Default: one per core.")] = None,
+    plot: Annotated[Path | None, file("Draw pulls and bounds: .png, .pdf or .svg.")] = None,
+) -> None:
+    """Print the paper's bounds on pulls and regret as numbers.
+
+    Lower bounds hold for every consistent policy in the limit of large T; the least regret is what all of
+    them together allow. COF's upper bound holds for rewards in [0, 1].
+    """
+    if policy and not simulate:
+        raise InputError(f"--policy names what to simulate, but --simulate is not given: {policy[0]!r}")
+    problem = problem_of(instance, alpha)
+    chosen = list(dict.fromkeys(policy or ["cof"])) if simulate else []
+    for name in chosen:
+        resolve(name)
+    shown = fb.bounds.overview(problem, horizon, sigma, delta)
+    prepare(plot, "--plot", FIGURES)
+    results = []
+    with interruptible(INTERRUPTED), report.progress(len(chosen) * runs) as show:
+        for place, name in enumerate(chosen):
+            show(name, place * runs)
+            advance = partial(_advance, show, name, place * runs)
+            results.append(
+                fb.simulate(
+                    problem,
+                    name,
+                    horizon,
+                    runs=runs,
+                    seed=seed,
+                    checkpoints=1,
+                    workers=workers,
+                    progress=advance,
+                )
+            )
+    if plot is not None:
+        from frugalbandits import figures, figures_bounds
+
+        figures.save(figures_bounds.plot_bounds(shown, instance, results), plot)
+    console = report.console()
+    console.print(bounds_report(shown, instance, results, console.width, console.options.ascii_only))
+    if plot is not None:
+        console.print(f"\nfigure written to {plot}", soft_wrap=True)
+
+
+def _advance(show: Callable[[str, int], None], what: str, before: int, done: int, total: int) -> None:
+    show(what, before + done)
