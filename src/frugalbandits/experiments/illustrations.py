@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from frugalbandits.bounds import lower_pulls
 from frugalbandits.drawing import BLUE, GREEN, INK, blank, drawing, legend_below, literal
 from frugalbandits.errors import InputError
 from frugalbandits.experiments.combining import GATING, Snapshot, epsilon, snapshot
@@ -82,13 +83,13 @@ def cheap_bound(problem: Problem = EXAMPLE) -> Figure:
     star, means = _position(problem), _means(problem)
     if star == 0:
         raise InputError(f"there is no cheap arm to show: {_optimal(problem)!r}, a*, is the cheapest arm")
-    gaps = problem.threshold - means
+    gaps, rates = problem.threshold - means, _rates(problem)
     return _reward_line(
         problem,
         _Picture(
             r"A cheap arm $a_k$ is infeasible by the gap $\Delta_{Q,k} = \mu_{CS} - \mu_k$",
             {
-                k: _Change(rf"$\Delta_{{Q,{k + 1}}}$ = {gaps[k]:.3g}", _times_log(2 / gaps[k] ** 2))
+                k: _Change(rf"$\Delta_{{Q,{k + 1}}}$ = {gaps[k]:.3g}", _times_log(rates[k]))
                 for k in range(star)
             },
             problem.threshold,
@@ -115,7 +116,7 @@ def expensive_bound(problem: Problem = EXAMPLE) -> Figure:
         raise InputError(f"there is no expensive arm to show: {_optimal(problem)!r}, a*, is the last by cost")
     inflated = means[star] / (1 - problem.alpha)
     # An arm of mean exactly mu_CS may stand a hair below it in floating point.
-    gaps = np.maximum(inflated - means, 0.0)
+    gaps, rates = np.maximum(inflated - means, 0.0), _rates(problem)
     return _reward_line(
         problem,
         _Picture(
@@ -123,7 +124,7 @@ def expensive_bound(problem: Problem = EXAMPLE) -> Figure:
             {
                 k: _Change(
                     f"gap = {round(gaps[k], 9):.3g}",
-                    _times_log(2 / gaps[k] ** 2 if gaps[k] > 1e-9 else math.inf),
+                    _times_log(rates[k]),
                 )
                 for k in range(star + 1, problem.arms)
             },
@@ -248,6 +249,13 @@ def _names(problem: Problem, further: dict[int, list[str]] | None = None) -> lis
         own = problem.names[arm]
         names.append(f"${letters}$" if own == f"a{k + 1}" else f"{literal(own)}: ${letters}$")
     return names
+
+
+def _rates(problem: Problem) -> NDArray[np.float64]:
+    """Return the lower bound on each arm's pulls over log T, cheapest first, for Gaussian rewards."""
+    horizon = 10 * problem.arms
+    bounds = lower_pulls(problem, horizon, rewards="gaussian")
+    return np.asarray(bounds[problem.order] / math.log(horizon))
 
 
 def _times_log(bound: float) -> str:
