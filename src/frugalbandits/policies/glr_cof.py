@@ -9,14 +9,14 @@ As in COF, candidates are evaluated from cheapest to most expensive. Three thing
 - A batch is 1% of the arm's pulls, so the number of plans grows with the logarithm of the horizon.
 
 The estimated regret of a pull is w_k = (c_k - c_b)^+ + (bar - m_k)^+, with costs scaled to their range,
-bar = (1 - alpha) max m, and b the cheapest arm from l on with m_b >= bar. Two normal arms whose means are d
-apart are told apart at evidence e with n_l n_i / (n_l + n_i) = 2 e / d^2 or so. Then w_l n_l + w_i n_i is least at
-n_l / n_i = r = sqrt(w_i / w_l), where it is proportional to (1 + r)^2 / d^2. So
+bar = (1 - alpha) max m, and b the cheapest arm from l on with m_b >= bar; w_l has no cost. To tell two normal
+arms apart whose means differ by d takes a certain n_l n_i / (n_l + n_i) * d^2. The regret
+w_l n_l + w_i n_i is then least at n_l / n_i = r = sqrt(w_i / w_l), and is w_l (1 + r)^2 / d^2 times that. So
 
 - r, kept within 1/4 and 32, is the ratio of pulls; a candidate that looks feasible costs nothing and
   has the greatest;
-- the gating arm with the greatest (u_i - m_l / (1 - alpha))^2 / (1 + r_i)^2 is taken, where u_i is an upper bound
-  of its mean, so that an arm with an unlucky start is found out;
+- the gating arm with the greatest (u_i - m_l / (1 - alpha))^2 / (1 + r_i)^2 is taken, where u_i is an upper
+  bound of its mean, so that an arm with an unlucky start is found out;
 - an arm that may be b, had two more pulls paid 1, is pulled first: which pulls are regretted hangs on it.
 """
 
@@ -184,9 +184,10 @@ def plan(state: Any, rng: Any) -> Batch:
 class GLRCOF(Policy):
     """Cost-Ordered Feasibility with likelihood-ratio tests: far less regret than COF.
 
-    With probability 1 - delta the arm that is settled on costs no more than the optimal arm and has a mean of at
-    least (1 - alpha) max(mu) - tolerance; with tolerance 0 it is the optimal arm. This is proved for
-    ``threshold="proven"`` and any rewards in [0, 1]; for "practical" it is what simulations show.
+    With probability 1 - delta the optimal arm is never deemed infeasible, and no arm is settled on whose mean
+    is below (1 - alpha) max(mu) - tolerance. So the arm that is settled on costs no more than the optimal
+    one, and with tolerance 0 it is the optimal one. This is proved for ``threshold="proven"`` and any
+    independent rewards in [0, 1]; for "practical" it is what simulations show.
 
     Parameters
     ----------
@@ -197,8 +198,8 @@ class GLRCOF(Policy):
         end. From 0 to 1.
     threshold
         Evidence that a conclusion takes: "practical" is log(1 / delta). "proven" is log(K / delta), and takes
-        log(1 + pi n) / 2 off for each arm that has a part in the evidence, and more where several arms speak against
-        the candidate; see the policies page of the docs.
+        log(1 + pi n) / 2 off the evidence for each arm that has a part in it, and a little more off W; see
+        the policies page of the docs.
 
     Examples
     --------
@@ -225,10 +226,7 @@ class GLRCOF(Policy):
 
     def start(self, setting: Setting) -> GLRCOFState:
         arms = len(setting.costs)
-        if self.delta is not None:
-            limit = -math.log(self.delta)
-        else:
-            limit = math.log(self.needs_horizon(setting))
+        limit = -math.log(1 / self.needs_horizon(setting) if self.delta is None else self.delta)
         entry = math.log(arms) if self.threshold == "proven" else 0.0
         cheapest, dearest = float(setting.costs[0]), float(setting.costs[-1])
         # Halves, because the range itself may be beyond the largest float.

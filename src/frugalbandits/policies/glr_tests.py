@@ -12,9 +12,9 @@ Where the derivative of n_l kl(m_l, kappa y) + n kl(m, y) is 0, a quadratic in y
 
     kappa (n_l + n) z^2 - D z - alpha (n - s) = 0,   D = (kappa n_l - s_l) + kappa (n - s) - alpha n,
 
-whose only root that is not negative needs no difference of nearly equal numbers under the square root. For W
-the arms above y count as one arm. Arms at or below y are dropped until none is left to drop; y only rises, and
-ends at the minimum.
+whose only root that is not negative needs no difference of nearly equal numbers under the square root.
+For W the arms above y count as one arm. Arms below y are dropped until none is left to drop; y only rises,
+and ends at the minimum.
 
 With a tolerance eps the candidate needs to be within eps only, so Z_i has kappa y - eps in place of kappa y.
 That is a cubic, and its root is found by Newton's method.
@@ -32,6 +32,9 @@ import numpy as np
 from frugalbandits.compiled import inlined, inner
 
 __all__ = ["ARM", "evidence_against", "evidence_for", "interval", "penalty"]
+
+# A level that was rounded to 0 is taken for this: at a minimum no divergence is infinite.
+TINY = 1e-300
 
 ARM = np.dtype(
     (
@@ -52,40 +55,46 @@ ARM = np.dtype(
 
 @inlined
 def divergence(pulls: float, total: float, level: float, rest: float) -> float:
-    """n kl(m, q) for q = `level`; `rest` is 1 - q, which may be known better than the difference."""
+    """Return n kl(m, q) for q = `level`; `rest` is 1 - q, which may be known better than the difference."""
     value = 0.0
     if total > 0:
-        value += total * math.log(total / (pulls * level)) if level > 0 else np.inf
+        value += total * math.log(total / (pulls * max(level, TINY)))
     failures = pulls - total
     if failures > 0:
-        value += failures * math.log(failures / (pulls * rest)) if rest > 0 else np.inf
+        value += failures * math.log(failures / (pulls * max(rest, TINY)))
     return max(value, 0.0)
 
 
 @inlined
 def penalty(pulls: float) -> float:
-    """What a mixture over all means pays for not knowing the mean: log(1 + pi n) / 2."""
+    """Return what a mixture over all means pays for not knowing the mean, log(1 + pi n) / 2."""
     return 0.5 * math.log(1 + math.pi * pulls)
 
 
 @inlined
-def nearest(keep: float, pulls_l: float, total_l: float, pulls: float, total: float) -> float:
-    """Return z = 1 - y for the y at which n_l kl(m_l, kappa y) + n kl(m, y) is least."""
+def nearest(keep: float, pulls_l: float, total_l: float, pulls: float, total: float) -> tuple[float, float]:
+    """Return y and z = 1 - y, each precise, where n_l kl(m_l, kappa y) + n kl(m, y) is least.
+
+    The product of the two roots is known, so a small y is had from the other root.
+    """
     alpha = 1 - keep
     failures = pulls - total
     d = (keep * pulls_l - total_l) + keep * failures - alpha * pulls
     whole = 2 * keep * (pulls_l + pulls)
     last = 2 * alpha * failures
     root = math.sqrt(d * d + whole * last)
-    z = (d + root) / whole if d > 0 else (last / (root - d) if root > d else 0.0)
-    return min(max(z, 0.0), 1.0)
+    if d > 0:
+        z, other = (d + root) / whole, -last / (d + root)
+    else:
+        z, other = last / (root - d) if root > d else 0.0, (d - root) / whole
+    return min(2 * (total_l + total) / whole / (1 - other), 1.0), min(z, 1.0)
 
 
 @inner
 def nearest_within(
     keep: float, tolerance: float, pulls_l: float, total_l: float, pulls: float, total: float
 ) -> float:
-    """Return z = 1 - y for the y at which n_l kl(m_l, kappa y - eps) + n kl(m, y) is least.
+    """Return y where n_l kl(m_l, kappa y - eps) + n kl(m, y) is least.
 
     The derivative has the sign of a cubic between the means, which changes it once: Newton's steps,
     and bisection where they lead out of the bracket.
@@ -107,15 +116,15 @@ def nearest_within(
         following = y - value / (pulls_l * keep * slope_l + pulls * slope)
         if not low < following < high:
             following = 0.5 * (low + high)
-        if abs(following - y) <= 4e-16:
+        if abs(following - y) <= 1e-13:
             break
         y = following
-    return 1 - y
+    return y
 
 
 @inner
 def evidence_for(arms: Any, candidate: int, i: int, keep: float, tolerance: float) -> None:
-    """Set Z_i: how sure is it that the candidate l is good enough for arm i?"""
+    """Set Z_i: how sure it is that the candidate l is good enough for arm i."""
     pulls_l, total_l = arms[candidate].pulls, arms[candidate].total
     pulls, total = arms[i].pulls, arms[i].total
     value = 0.0
@@ -124,10 +133,10 @@ def evidence_for(arms: Any, candidate: int, i: int, keep: float, tolerance: floa
         value = np.inf  # within eps of any bar
     elif pulls_l > 0 and keep * mean - tolerance < total_l / pulls_l:
         if tolerance > 0:
-            z = nearest_within(keep, tolerance, pulls_l, total_l, pulls, total)
+            y = nearest_within(keep, tolerance, pulls_l, total_l, pulls, total)
+            z = 1 - y
         else:
-            z = nearest(keep, pulls_l, total_l, pulls, total)
-        y = 1 - z
+            y, z = nearest(keep, pulls_l, total_l, pulls, total)
         x = keep * y - tolerance
         value = divergence(pulls_l, total_l, x, (1 - keep) + keep * z + tolerance)
         value += divergence(pulls, total, y, z)
@@ -136,13 +145,15 @@ def evidence_for(arms: Any, candidate: int, i: int, keep: float, tolerance: floa
 
 
 @inner
-def drop_to_level(arms: Any, candidate: int, keep: float) -> float:
-    """Drop active arms until all are above the level at which their joint evidence is least; return z.
+def drop_to_level(arms: Any, candidate: int, keep: float) -> tuple[float, float]:
+    """Drop active arms below the level at which their joint evidence is least, until none is; return it.
 
-    Dropping an arm at or below the level can only raise the level, so no arm would have to come back.
-    Returns -1 where no arm is active.
+    Dropping an arm below the level can only raise the level, so no arm would have to come back. An arm at
+    the level stays: with a mean of 1 it is what holds the level there. Returns y and z = 1 - y, and for y
+    the value -1 where no arm is active.
     """
     pulls_l, total_l = arms[candidate].pulls, arms[candidate].total
+    y, z = -1.0, 0.0
     while True:
         pulls = 0.0
         total = 0.0
@@ -151,20 +162,20 @@ def drop_to_level(arms: Any, candidate: int, keep: float) -> float:
                 pulls += arms[k].pulls
                 total += arms[k].total
         if pulls == 0:
-            return -1.0
-        z = nearest(keep, pulls_l, total_l, pulls, total)
+            return y, z
+        y, z = nearest(keep, pulls_l, total_l, pulls, total)
         dropped = False
         for k in range(len(arms)):
-            if arms[k].active and arms[k].total <= arms[k].pulls * (1 - z):
+            if arms[k].active and arms[k].total < arms[k].pulls * y:
                 arms[k].active = False
                 dropped = True
         if not dropped:
-            return z
+            return y, z
 
 
 @inner
 def evidence_against(arms: Any, candidate: int, keep: float, entry: float) -> float:
-    """Return W: how sure is it that the candidate l is not good enough for all arms?
+    """Return W: how sure it is that the candidate l is not good enough for all arms.
 
     With the proven threshold every arm pays its penalty and `entry`, and the arms that are not worth it
     are left out.
@@ -172,8 +183,8 @@ def evidence_against(arms: Any, candidate: int, keep: float, entry: float) -> fl
     pulls_l, total_l = arms[candidate].pulls, arms[candidate].total
     for k in range(len(arms)):
         arms[k].active = k != candidate and keep * arms[k].total * pulls_l > total_l * arms[k].pulls
-    z = drop_to_level(arms, candidate, keep)
-    if z < 0:
+    y, z = drop_to_level(arms, candidate, keep)
+    if y < 0:
         return 0.0
     value = 0.0
     if entry > 0:
@@ -181,17 +192,17 @@ def evidence_against(arms: Any, candidate: int, keep: float, entry: float) -> fl
         most = -np.inf
         for k in range(len(arms)):
             if arms[k].active:
-                net = divergence(arms[k].pulls, arms[k].total, 1 - z, z) - arms[k].penalty - entry
+                net = divergence(arms[k].pulls, arms[k].total, y, z) - arms[k].penalty - entry
                 arms[k].active = net > 0
                 if net > most:
                     best, most = k, net
         arms[best].active = True
-        z = drop_to_level(arms, candidate, keep)
+        y, z = drop_to_level(arms, candidate, keep)
         value = -arms[candidate].penalty - 1
-    value += divergence(pulls_l, total_l, keep * (1 - z), (1 - keep) + keep * z)
+    value += divergence(pulls_l, total_l, keep * y, (1 - keep) + keep * z)
     for k in range(len(arms)):
         if arms[k].active:
-            value += divergence(arms[k].pulls, arms[k].total, 1 - z, z)
+            value += divergence(arms[k].pulls, arms[k].total, y, z)
             if entry > 0:
                 value -= arms[k].penalty + entry
     return max(value, 0.0)
@@ -203,7 +214,7 @@ def interval(pulls: float, total: float, limit: float) -> tuple[float, float]:
     Examples
     --------
     >>> [round(end, 4) for end in interval(100, 80, 3.0)]
-    [0.6889, 0.8848]
+    [0.6913, 0.8851]
     >>> interval(0, 0, 3.0)
     (0.0, 1.0)
     """
