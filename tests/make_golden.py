@@ -14,7 +14,7 @@ def main() -> None:
 
     version = 2
     folder = Path(__file__).parent / "golden"
-    for name in ["cof", "cof-cost-biased", "pe-cs", "ucb-cs", "ts-cs", "etc-cs"]:
+    for name in ["cof", "cof-cost-biased", "glr-cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs"]:
         path = folder / f"session-v{version}-{name}.json"
         if path.exists():
             print(f"{path.name} exists: a golden file is never rewritten", file=sys.stderr)

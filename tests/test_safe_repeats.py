@@ -16,6 +16,9 @@ POLICIES = [
     fb.COF(0.4),
     fb.COF(0.4, combine=False),
     fb.COF(0.4, exclusive=False),
+    fb.COF(0.4, tolerance=0.1),
+    fb.COF(0.4, combine=False, tolerance=0.3),
+    fb.COF(0.4, exclusive=False, tolerance=0.05),
     fb.UCBCS(),
     fb.ETCCS(budget=0.001),
 ]

@@ -11,7 +11,11 @@ __all__ = ["ArmReport", "Explanation"]
 
 @dataclass(frozen=True)
 class ArmReport:
-    """What is known of one option. `mean`, `lcb` and `ucb` are None before the first feedback."""
+    """What is known of one option. `mean`, `lcb` and `ucb` are None before the first feedback.
+
+    `evidence` is for policies that weigh it: of the candidate, that it is not good enough; of an option that
+    costs more, that the candidate is good enough for it.
+    """
 
     name: str
     cost: float
@@ -21,6 +25,7 @@ class ArmReport:
     lcb: float | None
     ucb: float | None
     status: str
+    evidence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Explanation:
         The option that the policy has settled on for good, or None.
     events
         Conclusions so far: (decisions handed out at that time, "infeasible" or "optimal", option).
+    needed
+        The evidence that a conclusion takes, for policies that weigh it.
     """
 
     policy: str
@@ -47,10 +54,16 @@ class Explanation:
     candidate: str | None
     decision: str | None
     events: tuple[tuple[int, str, str], ...]
+    needed: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, dictionaries, numbers and strings, ready for JSON."""
-        return asdict(self)
+        plain = asdict(self)
+        if self.needed is None:
+            del plain["needed"]
+            for arm in plain["arms"]:
+                del arm["evidence"]
+        return plain
 
     @property
     def headline(self) -> str:
@@ -66,9 +79,14 @@ class Explanation:
         return f"Nothing settled {after}."
 
     def __str__(self) -> str:
-        header = ("option", "cost", "pulls", "pending", "mean", "lcb", "ucb", "status")
+        weighs = self.needed is not None
+        header = [
+            *("option", "cost", "pulls", "pending", "mean", "lcb", "ucb"),
+            *(["evidence"] if weighs else []),
+            "status",
+        ]
         rows = [
-            (
+            [
                 arm.name,
                 f"{arm.cost:g}",
                 f"{arm.pulls:,}",
@@ -76,14 +94,15 @@ class Explanation:
                 _number(arm.mean),
                 _number(arm.lcb),
                 _number(arm.ucb),
+                *([_number(arm.evidence, 2)] if weighs else []),
                 arm.status,
-            )
+            ]
             for arm in self.arms
         ]
         widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
         left = {0, len(header) - 1}
 
-        def line(row: tuple[str, ...]) -> str:
+        def line(row: list[str]) -> str:
             cells = (
                 cell.ljust(width) if i in left else cell.rjust(width)
                 for i, (cell, width) in enumerate(zip(row, widths, strict=True))
@@ -91,8 +110,10 @@ class Explanation:
             return "  ".join(cells).rstrip()
 
         giving_up = f"{self.policy}, giving up at most {self.alpha:.3g} of the best quality"
+        if self.needed is not None:
+            giving_up += f"; a conclusion takes evidence of {self.needed:.2f}"
         return "\n".join([self.headline, giving_up, "", line(header), *map(line, rows)])
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None or not math.isfinite(value) else f"{value:.4f}"
+def _number(value: float | None, places: int = 4) -> str:
+    return "-" if value is None or not math.isfinite(value) else f"{value:.{places}f}"

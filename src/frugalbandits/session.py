@@ -172,6 +172,7 @@ class Session:
                     lcb=_finite(bounds.lower[rank]),
                     ucb=_finite(bounds.upper[rank]),
                     status=bounds.status[rank] if tally.pulls[rank] else "not seen yet",
+                    evidence=None if bounds.evidence is None else _finite(bounds.evidence[rank]),
                 )
                 for rank, name in enumerate(self._by_rank)
             )
@@ -185,6 +186,7 @@ class Session:
                 candidate=self._by_rank[bounds.candidate] if bounds.candidate >= 0 else None,
                 decision=self._by_rank[optimal[0]] if optimal else None,
                 events=tuple((time, EVENTS[kind], self._by_rank[rank]) for time, kind, rank in self._events),
+                needed=bounds.needed,
             )
 
     def to_json(self) -> str:

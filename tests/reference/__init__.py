@@ -12,7 +12,7 @@ Rewards are in [0, 1], 0 <= alpha < 1. Within each policy, arms are known by the
 
 from functools import partial
 
-from . import cof, cof_cost_biased, etc_cs, pe_cs, ts_cs, ucb_cs
+from . import cof, cof_cost_biased, etc_cs, glr_cof, pe_cs, ts_cs, ucb_cs
 from .table import Table
 
 REFERENCES = {
@@ -20,6 +20,7 @@ REFERENCES = {
     "cof-no-exclusive": partial(cof.run, exclusive=False),
     "cof-no-combine": partial(cof.run, combine=False),
     "cof-cost-biased": cof_cost_biased.run,
+    "glr-cof": glr_cof.run,
     "pe-cs": pe_cs.run,
     "ucb-cs": ucb_cs.run,
     "ts-cs": ts_cs.run,

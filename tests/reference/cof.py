@@ -5,12 +5,13 @@ import math
 import numpy as np
 
 
-def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, combine=True):
+def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, combine=True, tolerance=0.0):
     """Cost-Ordered Feasibility.
 
     delta: error tolerance, by default K^2 / T^2.
     exclusive=False: COF (no exclusive), which always does lines 14-15.
     combine=False: COF (no combine), in which line 9 asks for one gating arm that eliminates it alone.
+    tolerance: an arm within this much of the threshold is good enough.
     """
     K = len(costs)
     order = sorted(range(K), key=lambda arm: costs[arm])  # position in order of cost -> caller's arm
@@ -43,7 +44,7 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, co
         lcb = mean - radius
 
         # Line 3: the gating arms are the more expensive arms that may still disqualify the candidate.
-        gating = [i for i in range(candidate + 1, K) if keep * ucb[i] >= lcb[candidate]]
+        gating = [i for i in range(candidate + 1, K) if keep * ucb[i] >= lcb[candidate] + tolerance]
 
         # Lines 4-5: no gating arm is left.
         if not gating:
@@ -65,7 +66,8 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, co
             for k in range(K):
                 total += evidence[k]
         else:
-            total = max(evidence[i] for i in gating)
+            # Without a tolerance these are the gating arms: no other has any evidence.
+            total = max(evidence[i] for i in range(candidate + 1, K))
 
         # Line 10: the next candidate is evaluated at once. There is one: the last arm never has gating arms.
         if total >= log_1_delta:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 
-def run(pull, costs, alpha, horizon, rng=None, *, delta=None):
+def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0):
     """Cost-Ordered Feasibility, sampling gating arms by what they tell per unit of cost."""
     K = len(costs)
     order = sorted(range(K), key=lambda arm: costs[arm])  # position in order of cost -> caller's arm
@@ -42,7 +42,7 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None):
         radius = b / np.sqrt(n)
         ucb = mean + radius
         lcb = mean - radius
-        gating = [i for i in range(candidate + 1, K) if keep * ucb[i] >= lcb[candidate]]
+        gating = [i for i in range(candidate + 1, K) if keep * ucb[i] >= lcb[candidate] + tolerance]
         if not gating:
             events.append((len(pulled), "optimal", order[candidate]))
             sample(candidate, horizon)

@@ -28,6 +28,8 @@ from frugalbandits.policies.base import (
     Setting,
     Tally,
     all_seen,
+    check_delta,
+    check_tolerance,
     handed,
     mean,
     new_journal,
@@ -54,6 +56,7 @@ class COFState(NamedTuple):
     combine: bool
     exclusive: bool
     cost_biased: bool
+    tolerance: float
     candidate: NDArray[np.int64]
     settled: NDArray[np.int64]
     stride: NDArray[np.int64]  # safe repeats of the last batch, where the next search starts
@@ -78,7 +81,7 @@ def gating_arms(state: Any) -> NDArray[np.bool_]:
     candidate = state.candidate[0]
     arms = len(state.prices)
     gating = np.zeros(arms, np.bool_)
-    floor = lcb(state, candidate)
+    floor = lcb(state, candidate) + state.tolerance
     for i in range(candidate + 1, arms):
         gating[i] = state.keep * ucb(state, i) >= floor
     return gating
@@ -89,7 +92,8 @@ def evidence_against(state: Any) -> float:
     """Lines 7-8: -log of the product of the epsilons of Expression eq:eps_def, summed in logs.
 
     Without combining samples the strongest gating arm stands alone. Arms outside the gating set have
-    an epsilon of 1, hence no term, so there is no need to look at the set.
+    an epsilon of 1, hence no term, so there is no need to look at the set. (With a tolerance an arm outside
+    of it may have one: it counts, because what it says of the candidate is no less true.)
     """
     candidate = state.candidate[0]
     level = ucb(state, candidate) / state.keep
@@ -175,6 +179,11 @@ class COF(Policy):
     sampling
         "uniform" is Algorithm 1. "cost-biased" leans on cheap gating arms of sufficient quality and
         touches expensive ones as seldom as the tests allow; see the policies page of the docs.
+    tolerance
+        An arm whose mean is within so much of the threshold counts as good enough, so that near-ties end:
+        a gating arm i is cleared when (1 - alpha) UCB_i - tolerance < LCB_l. While the confidence bounds
+        hold, the arm that is settled on costs no more than the optimal one and its mean is at least
+        (1 - alpha) max(mu) - tolerance. From 0, which is the paper's algorithm, to 1.
 
     Examples
     --------
@@ -193,10 +202,11 @@ class COF(Policy):
     combine: bool = True
     exclusive: bool = True
     sampling: Literal["uniform", "cost-biased"] = "uniform"
+    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.delta is not None and not 0.0 < self.delta < 1.0:
-            raise InputError(f"delta must lie strictly between 0 and 1, but it is {self.delta!r}")
+        check_delta(self.delta)
+        check_tolerance(self.tolerance)
         if self.sampling not in ("uniform", "cost-biased"):
             raise InputError(f"sampling must be 'uniform' or 'cost-biased', but it is {self.sampling!r}")
 
@@ -215,6 +225,7 @@ class COF(Policy):
             combine=bool(self.combine),
             exclusive=bool(self.exclusive),
             cost_biased=self.sampling == "cost-biased",
+            tolerance=float(self.tolerance),
             candidate=np.zeros(1, np.int64),
             settled=np.zeros(1, np.int64),
             stride=np.ones(1, np.int64),

@@ -81,7 +81,7 @@ def exclusive_stays(state: Any, gating: NDArray[np.bool_], more: int, width: flo
     """Tell whether some gating arm stays in the set and ahead of the candidate for `more` passes."""
     tally = state.tally
     candidate = state.candidate[0]
-    floor = highest_lcb(tally.sums[candidate], tally.pulls[candidate], more, width)
+    floor = highest_lcb(tally.sums[candidate], tally.pulls[candidate], more, width) + state.tolerance
     for i in range(candidate + 1, len(gating)):
         if gating[i] and tally.pulls[i] > tally.pulls[candidate] + more:
             mean = tally.sums[i] / tally.pulls[i]
@@ -96,8 +96,8 @@ def pass_stays(state: Any, sampled: NDArray[np.bool_], more: int, width: float) 
     tally = state.tally
     candidate = state.candidate[0]
     arms = len(sampled)
-    floor_high = highest_lcb(tally.sums[candidate], tally.pulls[candidate], more, width)
-    floor_low = lowest_lcb(tally.sums[candidate], tally.pulls[candidate], more, width)
+    floor_high = highest_lcb(tally.sums[candidate], tally.pulls[candidate], more, width) + state.tolerance
+    floor_low = lowest_lcb(tally.sums[candidate], tally.pulls[candidate], more, width) + state.tolerance
     # The two highest LCBs that the sampled gating arms can reach: an arm is compared with the others.
     first = -np.inf
     second = -np.inf

@@ -1,0 +1,173 @@
+"""GLR-COF, from the rules of the policies page. Minima are found by bisection on slopes, not by formulas."""
+
+import math
+
+import numpy as np
+
+
+def kl(p, q):
+    """Divergence of two coins."""
+    first = 0.0 if p == 0 else math.inf if q == 0 else p * math.log(p / q)
+    second = 0.0 if p == 1 else math.inf if q == 1 else (1 - p) * math.log((1 - p) / (1 - q))
+    return max(0.0, first + second)
+
+
+def slope(p, q):
+    """d kl(p, q) / dq."""
+    first = 0.0 if p == 0 else -math.inf if q == 0 else -p / q
+    second = 0.0 if p == 1 else math.inf if q == 1 else (1 - p) / (1 - q)
+    return first + second
+
+
+def least(value, falls, low, high):
+    """Minimum of a convex function, given where it falls."""
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falls(middle) else (low, middle)
+    return min(value(low), value(high), value((low + high) / 2))
+
+
+def evidence_for(n, m, candidate, i, keep, tolerance=0.0):
+    """Z_i: how far are the data from means with m_candidate = keep * m_i - tolerance?"""
+    if tolerance >= keep:
+        return math.inf
+    if keep * m[i] - tolerance >= m[candidate]:
+        return 0.0
+
+    def value(y):
+        x = min(max(keep * y - tolerance, 0.0), 1.0)
+        return n[candidate] * kl(m[candidate], x) + n[i] * kl(m[i], y)
+
+    def falls(y):
+        x = min(max(keep * y - tolerance, 0.0), 1.0)
+        return n[candidate] * keep * slope(m[candidate], x) + n[i] * slope(m[i], y) < 0
+
+    return least(value, falls, max(m[i], tolerance / keep), min((m[candidate] + tolerance) / keep, 1.0))
+
+
+def evidence_against(n, m, candidate, arms, keep):
+    """W over some arms: how far are the data from means with m_candidate >= keep * m_k for all of them?"""
+
+    def value(y):
+        return n[candidate] * kl(m[candidate], keep * y) + sum(n[k] * kl(m[k], y) for k in arms if m[k] > y)
+
+    def falls(y):
+        own = n[candidate] * keep * slope(m[candidate], keep * y)
+        return own + sum(n[k] * slope(m[k], y) for k in arms if m[k] > y) < 0
+
+    low = m[candidate] / keep
+    high = max((m[k] for k in arms), default=0.0)
+    if high <= low:
+        return 0.0, low
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falls(middle) else (low, middle)
+    return value(low), low
+
+
+def proven_against(n, m, candidate, keep):
+    """W of the arms that are worth what they pay, less what all that take part pay."""
+    K = len(n)
+
+    def price(k):
+        return math.log(1 + math.pi * n[k]) / 2
+
+    def above(arms):
+        _, y = evidence_against(n, m, candidate, arms, keep)
+        return [k for k in arms if m[k] > y], y
+
+    arms, y = above([k for k in range(K) if k != candidate and keep * m[k] > m[candidate]])
+    if not arms:
+        return 0.0
+    net = {k: n[k] * kl(m[k], y) - price(k) - math.log(K) for k in arms}
+    best = max(arms, key=lambda k: net[k])
+    arms, _ = above([k for k in arms if net[k] > 0 or k == best])
+    total, _ = evidence_against(n, m, candidate, arms, keep)
+    return max(0.0, total - price(candidate) - 1 - sum(price(k) + math.log(K) for k in arms))
+
+
+def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0, threshold="practical"):
+    """COF's episodes with likelihood-ratio tests, one arm at a time, in batches of 1%."""
+    K = len(costs)
+    order = sorted(range(K), key=lambda arm: costs[arm])  # position in order of cost -> caller's arm
+    keep = 1 - alpha
+    n = np.zeros(K, dtype=int)
+    sums = np.zeros(K)
+    pulled, events = [], []
+    proven = threshold == "proven"
+    c = math.log(horizon) if delta is None else -math.log(delta)
+    if proven:
+        c += math.log(K)
+
+    cheapest, dearest = float(costs[order[0]]), float(costs[order[-1]])
+    cost = [(costs[arm] - cheapest) / (dearest - cheapest) if dearest > cheapest else 0.0 for arm in order]
+
+    def sample(position, times):
+        for _ in range(min(times, horizon - len(pulled))):
+            sums[position] += pull(order[position])
+            n[position] += 1
+            pulled.append(order[position])
+
+    for k in range(K):
+        sample(k, 1)
+
+    candidate = 0
+    while len(pulled) < horizon:
+        m = sums / n
+        Z = {}
+        for i in range(candidate + 1, K):
+            Z[i] = evidence_for(n, m, candidate, i, keep, tolerance)
+            if proven:
+                Z[i] -= math.log(1 + math.pi * n[candidate]) / 2 + math.log(1 + math.pi * n[i]) / 2
+        gating = [i for i in Z if Z[i] < c]
+        if not gating:
+            events.append((len(pulled), "optimal", order[candidate]))
+            sample(candidate, horizon)
+            break
+        if proven:
+            W = proven_against(n, m, candidate, keep)
+        else:
+            others = [k for k in range(K) if k != candidate]
+            W, _ = evidence_against(n, m, candidate, others, keep)
+        if c <= W:
+            events.append((len(pulled), "infeasible", order[candidate]))
+            candidate += 1
+            continue
+
+        # b, the cheapest arm that looks good enough; one that two pulls might have made so is pulled first.
+        bar = keep * max(m[candidate:])
+        b = candidate
+        doubtful = None
+        while m[b] < bar and doubtful is None:
+            if b > candidate and sums[b] + 2 >= bar * (n[b] + 2):
+                doubtful = b
+            else:
+                b += 1
+        if doubtful is not None:
+            sample(doubtful, max(1, n[doubtful] // 100))
+            continue
+
+        # r_i: how often the candidate is pulled for one pull of gating arm i.
+        w_candidate = max(bar - m[candidate], 0.0)
+        r = {}
+        for i in gating:
+            w = max(cost[i] - cost[b], 0.0) + max(bar - m[i], 0.0)
+            if w_candidate > 0:
+                r[i] = min(max(math.sqrt(w / w_candidate), 1 / 4), 32)
+            else:
+                r[i] = 32 if w > 0 else 1
+
+        # The gating arm that promises most, by the upper end of Wilson's interval.
+        promise = {}
+        level = math.log(sum(n[candidate:]))
+        for i in gating:
+            a = level / n[i]
+            u = (m[i] + a + math.sqrt(a * (2 * m[i] * (1 - m[i]) + a))) / (1 + 2 * a) if m[i] < 1 else 1.0
+            lead = u - m[candidate] / keep
+            promise[i] = lead * abs(lead) / (1 + r[i]) ** 2
+        partner = max(gating, key=lambda i: promise[i])  # ties: max gives the first, which is the cheapest
+
+        arm = candidate if n[candidate] < r[partner] * n[partner] else partner
+        sample(arm, max(1, n[arm] // 100))
+
+    return pulled, events
