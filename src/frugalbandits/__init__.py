@@ -23,7 +23,7 @@ from frugalbandits.instances import (
     read_instance,
     write_instance,
 )
-from frugalbandits.policies import COF, ETCCS, PECS, TSCS, UCBCS, Policy, policies, register
+from frugalbandits.policies import COF, ETCCS, GLRCOF, PECS, TSCS, UCBCS, Policy, policies, register
 from frugalbandits.problem import Problem
 from frugalbandits.result import Result
 from frugalbandits.rewards import Bernoulli, BetaRewards, Empirical, RewardModel, TwoPoint
@@ -33,6 +33,7 @@ from frugalbandits.simulate import simulate
 __all__ = [
     "COF",
     "ETCCS",
+    "GLRCOF",
     "PECS",
     "TSCS",
     "UCBCS",

@@ -6,6 +6,7 @@ from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.policies.base import Batch, Bounds, Policy, Setting
 from frugalbandits.policies.cof import COF
 from frugalbandits.policies.etc_cs import ETCCS
+from frugalbandits.policies.glr_cof import GLRCOF
 from frugalbandits.policies.pe_cs import PECS
 from frugalbandits.policies.ts_cs import TSCS
 from frugalbandits.policies.ucb_cs import UCBCS
@@ -13,6 +14,7 @@ from frugalbandits.policies.ucb_cs import UCBCS
 __all__ = [
     "COF",
     "ETCCS",
+    "GLRCOF",
     "PECS",
     "TSCS",
     "UCBCS",
@@ -49,6 +51,7 @@ register("cof", COF())
 register("cof-no-exclusive", COF(exclusive=False))
 register("cof-no-combine", COF(combine=False))
 register("cof-cost-biased", COF(sampling="cost-biased"))
+register("glr-cof", GLRCOF())
 register("pe-cs", PECS())
 register("ucb-cs", UCBCS())
 register("ts-cs", TSCS())

@@ -38,6 +38,8 @@ __all__ = [
     "Tally",
     "all_seen",
     "any_pending",
+    "check_delta",
+    "check_tolerance",
     "handed",
     "mean",
     "new_journal",
@@ -118,6 +120,8 @@ class Bounds(NamedTuple):
     upper: Floats
     status: tuple[str, ...]
     candidate: int  # the arm that is being considered or used; -1 for none
+    evidence: Floats | None = None  # NaN: none for this arm
+    needed: float | None = None  # evidence that a conclusion takes
 
 
 def new_tally(arms: int) -> Tally:
@@ -176,6 +180,18 @@ def mean(state: Any, arm: int) -> float:
 def radius(width: float, pulls: int) -> float:
     """Confidence radius width / sqrt(n), without limit before the first reward."""
     return width / np.sqrt(pulls) if pulls > 0 else np.inf
+
+
+def check_delta(delta: float | None) -> None:
+    """Raise an InputError unless the error tolerance is None or lies between 0 and 1."""
+    if delta is not None and not 0.0 < delta < 1.0:
+        raise InputError(f"delta must lie strictly between 0 and 1, but it is {delta!r}")
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Raise an InputError unless what counts as close enough to the threshold lies in [0, 1]."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0.0 <= tolerance <= 1.0:
+        raise InputError(f"tolerance must lie in [0, 1], but it is {tolerance!r}")
 
 
 @inlined

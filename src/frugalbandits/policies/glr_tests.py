@@ -1,0 +1,221 @@
+"""The two tests of GLR-COF: generalised likelihood ratios of Bernoulli arms, in closed form.
+
+Both ask how far the data are from the nearest means that would make the opposite true. With kl the
+Bernoulli divergence, kappa = 1 - alpha, n pulls, reward sum s and mean m of each arm, candidate l:
+
+- *for* the candidate, against a more expensive arm i:
+  Z_i = min over y of n_l kl(m_l, kappa y) + n_i kl(m_i, y) if kappa m_i < m_l, else 0;
+- *against* the candidate, all arms together:
+  W = min over y of n_l kl(m_l, kappa y) + sum over k with m_k > y of n_k kl(m_k, y).
+
+Where the derivative of n_l kl(m_l, kappa y) + n kl(m, y) is 0, a quadratic in y is 0. In z = 1 - y it reads
+
+    kappa (n_l + n) z^2 - D z - alpha (n - s) = 0,   D = (kappa n_l - s_l) + kappa (n - s) - alpha n,
+
+whose only root that is not negative needs no difference of nearly equal numbers under the square root. For W
+the arms above y count as one arm. Arms at or below y are dropped until none is left to drop; y only rises, and
+ends at the minimum.
+
+With a tolerance eps the candidate needs to be within eps only, so Z_i has kappa y - eps in place of kappa y.
+That is a cubic, and its root is found by Newton's method.
+
+The functions take records, one an arm: compiled code counts the references of every array it is handed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from frugalbandits.compiled import inlined, inner
+
+__all__ = ["ARM", "evidence_against", "evidence_for", "interval", "penalty"]
+
+ARM = np.dtype(
+    (
+        np.record,
+        np.dtype(
+            [
+                ("pulls", np.float64),
+                ("total", np.float64),  # sum of the rewards
+                ("penalty", np.float64),  # what the proven threshold takes off this arm's evidence
+                ("evidence", np.float64),  # Z_i
+                ("active", np.bool_),  # whether it has a part in W
+            ],
+            align=True,
+        ),
+    )
+)
+
+
+@inlined
+def divergence(pulls: float, total: float, level: float, rest: float) -> float:
+    """n kl(m, q) for q = `level`; `rest` is 1 - q, which may be known better than the difference."""
+    value = 0.0
+    if total > 0:
+        value += total * math.log(total / (pulls * level)) if level > 0 else np.inf
+    failures = pulls - total
+    if failures > 0:
+        value += failures * math.log(failures / (pulls * rest)) if rest > 0 else np.inf
+    return max(value, 0.0)
+
+
+@inlined
+def penalty(pulls: float) -> float:
+    """What a mixture over all means pays for not knowing the mean: log(1 + pi n) / 2."""
+    return 0.5 * math.log(1 + math.pi * pulls)
+
+
+@inlined
+def nearest(keep: float, pulls_l: float, total_l: float, pulls: float, total: float) -> float:
+    """Return z = 1 - y for the y at which n_l kl(m_l, kappa y) + n kl(m, y) is least."""
+    alpha = 1 - keep
+    failures = pulls - total
+    d = (keep * pulls_l - total_l) + keep * failures - alpha * pulls
+    whole = 2 * keep * (pulls_l + pulls)
+    last = 2 * alpha * failures
+    root = math.sqrt(d * d + whole * last)
+    z = (d + root) / whole if d > 0 else (last / (root - d) if root > d else 0.0)
+    return min(max(z, 0.0), 1.0)
+
+
+@inner
+def nearest_within(
+    keep: float, tolerance: float, pulls_l: float, total_l: float, pulls: float, total: float
+) -> float:
+    """Return z = 1 - y for the y at which n_l kl(m_l, kappa y - eps) + n kl(m, y) is least.
+
+    The derivative has the sign of a cubic between the means, which changes it once: Newton's steps,
+    and bisection where they lead out of the bracket.
+    """
+    mean_l = total_l / pulls_l
+    mean = total / pulls if pulls > 0 else 0.0
+    low = max(mean, tolerance / keep)
+    high = min((mean_l + tolerance) / keep, 1.0)
+    y = 0.5 * (low + high)
+    for _ in range(200):
+        x = keep * y - tolerance
+        value = pulls_l * keep * (x - mean_l) * y * (1 - y) + pulls * (y - mean) * x * (1 - x)
+        slope_l = keep * y * (1 - y) + (x - mean_l) * (1 - 2 * y)
+        slope = x * (1 - x) + (y - mean) * keep * (1 - 2 * x)
+        if value < 0:
+            low = y
+        else:
+            high = y
+        following = y - value / (pulls_l * keep * slope_l + pulls * slope)
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if abs(following - y) <= 4e-16:
+            break
+        y = following
+    return 1 - y
+
+
+@inner
+def evidence_for(arms: Any, candidate: int, i: int, keep: float, tolerance: float) -> None:
+    """Set Z_i: how sure is it that the candidate l is good enough for arm i?"""
+    pulls_l, total_l = arms[candidate].pulls, arms[candidate].total
+    pulls, total = arms[i].pulls, arms[i].total
+    value = 0.0
+    mean = total / pulls if pulls > 0 else 0.0
+    if pulls_l > 0 and tolerance >= keep:
+        value = np.inf  # within eps of any bar
+    elif pulls_l > 0 and keep * mean - tolerance < total_l / pulls_l:
+        if tolerance > 0:
+            z = nearest_within(keep, tolerance, pulls_l, total_l, pulls, total)
+        else:
+            z = nearest(keep, pulls_l, total_l, pulls, total)
+        y = 1 - z
+        x = keep * y - tolerance
+        value = divergence(pulls_l, total_l, x, (1 - keep) + keep * z + tolerance)
+        value += divergence(pulls, total, y, z)
+        value -= arms[candidate].penalty + arms[i].penalty
+    arms[i].evidence = max(value, 0.0)
+
+
+@inner
+def drop_to_level(arms: Any, candidate: int, keep: float) -> float:
+    """Drop active arms until all are above the level at which their joint evidence is least; return z.
+
+    Dropping an arm at or below the level can only raise the level, so no arm would have to come back.
+    Returns -1 where no arm is active.
+    """
+    pulls_l, total_l = arms[candidate].pulls, arms[candidate].total
+    while True:
+        pulls = 0.0
+        total = 0.0
+        for k in range(len(arms)):
+            if arms[k].active:
+                pulls += arms[k].pulls
+                total += arms[k].total
+        if pulls == 0:
+            return -1.0
+        z = nearest(keep, pulls_l, total_l, pulls, total)
+        dropped = False
+        for k in range(len(arms)):
+            if arms[k].active and arms[k].total <= arms[k].pulls * (1 - z):
+                arms[k].active = False
+                dropped = True
+        if not dropped:
+            return z
+
+
+@inner
+def evidence_against(arms: Any, candidate: int, keep: float, entry: float) -> float:
+    """Return W: how sure is it that the candidate l is not good enough for all arms?
+
+    With the proven threshold every arm pays its penalty and `entry`, and the arms that are not worth it
+    are left out.
+    """
+    pulls_l, total_l = arms[candidate].pulls, arms[candidate].total
+    for k in range(len(arms)):
+        arms[k].active = k != candidate and keep * arms[k].total * pulls_l > total_l * arms[k].pulls
+    z = drop_to_level(arms, candidate, keep)
+    if z < 0:
+        return 0.0
+    value = 0.0
+    if entry > 0:
+        best = 0
+        most = -np.inf
+        for k in range(len(arms)):
+            if arms[k].active:
+                net = divergence(arms[k].pulls, arms[k].total, 1 - z, z) - arms[k].penalty - entry
+                arms[k].active = net > 0
+                if net > most:
+                    best, most = k, net
+        arms[best].active = True
+        z = drop_to_level(arms, candidate, keep)
+        value = -arms[candidate].penalty - 1
+    value += divergence(pulls_l, total_l, keep * (1 - z), (1 - keep) + keep * z)
+    for k in range(len(arms)):
+        if arms[k].active:
+            value += divergence(arms[k].pulls, arms[k].total, 1 - z, z)
+            if entry > 0:
+                value -= arms[k].penalty + entry
+    return max(value, 0.0)
+
+
+def interval(pulls: float, total: float, limit: float) -> tuple[float, float]:
+    """Return the means q with n kl(m, q) <= limit, for `explain`.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in interval(100, 80, 3.0)]
+    [0.6889, 0.8848]
+    >>> interval(0, 0, 3.0)
+    (0.0, 1.0)
+    """
+
+    def end(low: float, high: float, inside_is_low: bool) -> float:
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if (divergence(pulls, total, middle, 1 - middle) <= limit) == inside_is_low:
+                low = middle
+            else:
+                high = middle
+        return low if inside_is_low else high
+
+    mean = total / pulls if pulls > 0 else 0.5
+    return end(0.0, mean, False), end(mean, 1.0, True)
