@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import sys
 
-from frugalbandits.cli import catalogue, raw, reproduce, simulate
+from frugalbandits.cli import catalogue, leaderboard, raw, reproduce, simulate
 from frugalbandits.cli.common import app
 from frugalbandits.experiments.specs import PAPER_POLICIES
 
-__all__ = ["PAPER_POLICIES", "app", "catalogue", "main", "raw", "reproduce", "simulate"]
+__all__ = ["PAPER_POLICIES", "app", "catalogue", "leaderboard", "main", "raw", "reproduce", "simulate"]
 
 
 def main() -> None:
