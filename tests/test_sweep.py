@@ -297,6 +297,29 @@ def test_several_machines_are_faster_than_one(clock):
     assert ledger.progress().left == pytest.approx(5.0)
 
 
+def test_thousands_of_cells_are_not_forecast_thousands_of_times(clock, monkeypatch):
+    forecasts: list[float] = []
+    real = Ledger._foresee
+
+    def noted(ledger: Ledger) -> tuple[float, float | None]:
+        forecasts.append(clock[0])
+        return real(ledger)
+
+    monkeypatch.setattr(Ledger, "_foresee", noted)
+    seen: list[Progress] = []
+    ledger = Ledger(1000, seen.append)
+    cells = [replace(FAST, seed=seed) for seed in range(1000)]
+    result = finished(FAST, 0.001).result
+    ledger.begin(cells, [])
+    for cell in cells:
+        ledger.run([cell])
+        clock[0] += 0.001
+        ledger.finish(Outcome(cell, result, 0.001))
+    assert len(forecasts) < 20
+    assert len(seen) > 900 and [progress.done for progress in seen[:3]] == [0, 1, 2]
+    assert (seen[-1].done, seen[-1].share) == (1000, 1.0)
+
+
 # The display.
 
 NOW = Progress(136, 12, 3, ("movielens, alpha 0.3, ts-cs, 21 of 50 runs",), 0.08, 83.4, 912.0, "", ())
@@ -319,6 +342,21 @@ def test_lines_where_there_is_no_terminal(monkeypatch):
     )  # fmt: skip
     assert [text.split(" ")[0] for text in written] == ["12", "12", "13", "13", "frugal:", "136"]
     assert written[-2] == "frugal: warning: a file is damaged"
+
+
+def test_a_short_sweep_has_no_lines_however_long_it_compiled(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(display_module.time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    with display(stream) as show:
+        show(NOW._replace(done=0, running=(), note="preparing cof"))
+        now[0] = 30.0
+        show(NOW._replace(done=0, running=(), note="preparing pe-cs"))
+        for second in range(40, 49):
+            now[0] = float(second)
+            show(NOW._replace(done=second))
+        show(NOW._replace(done=136, running=()))
+    assert stream.getvalue() == ""
 
 
 class Terminal(io.StringIO):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from frugalbandits.errors import InputError
 
-__all__ = ["check_writable", "write_text", "written_whole"]
+__all__ = ["check_writable", "make_folder", "write_text", "written_whole"]
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -29,6 +29,17 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise InputError(f"cannot write {str(target)!r}: {error.strerror}") from error
     return target
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """Make a folder, and those that it is in, unless it is there; return it."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"cannot make the folder {str(folder)!r}: {why}") from error
+    return folder
 
 
 @contextmanager

@@ -5,11 +5,21 @@ from __future__ import annotations
 import io
 import sys
 
-from frugalbandits.cli import bounds, catalogue, raw, reproduce, simulate
+from frugalbandits.cli import bounds, catalogue, leaderboard, raw, reproduce, simulate
 from frugalbandits.cli.common import app
 from frugalbandits.experiments.specs import PAPER_POLICIES
 
-__all__ = ["PAPER_POLICIES", "app", "bounds", "catalogue", "main", "raw", "reproduce", "simulate"]
+__all__ = [
+    "PAPER_POLICIES",
+    "app",
+    "bounds",
+    "catalogue",
+    "leaderboard",
+    "main",
+    "raw",
+    "reproduce",
+    "simulate",
+]
 
 
 def main() -> None:

@@ -15,14 +15,18 @@ from typer.core import TyperGroup
 import frugalbandits as fb
 from frugalbandits import report
 from frugalbandits.errors import InputError
-from frugalbandits.files import check_writable
+from frugalbandits.experiments.specs import PAPER_POLICIES
+from frugalbandits.files import check_writable, make_folder
+from frugalbandits.policies import resolve
 
 __all__ = [
     "FIGURES",
     "INTERRUPTED",
+    "KEPT",
     "TABLES",
     "alpha_option",
     "app",
+    "chosen_policies",
     "file",
     "number",
     "prepare",
@@ -33,6 +37,7 @@ __all__ = [
 ]
 
 INTERRUPTED = "frugal: interrupted"
+KEPT = "frugal: what is done is kept; the same command goes on from here"
 TABLES = (".parquet", ".csv")
 FIGURES = (".png", ".pdf", ".svg")
 
@@ -148,6 +153,15 @@ def problem_of(name: str, alpha: float | None) -> fb.Problem:
     return fb.instance(name, alpha)
 
 
+def chosen_policies(given: Sequence[str]) -> list[str]:
+    """Return the policies that are meant, each once: "all" are the paper's five, "every" all there are."""
+    groups = {"all": PAPER_POLICIES, "every": fb.policies()}
+    names = list(dict.fromkeys(name for each in given for name in groups.get(each, (each,))))
+    for name in names:
+        resolve(name)
+    return names
+
+
 def prepare(path: Path | None, option: str, suffixes: Sequence[str]) -> None:
     """Make sure, before any work, that a file of this kind can be made and put there."""
     if path is None:
@@ -162,9 +176,5 @@ def prepare(path: Path | None, option: str, suffixes: Sequence[str]) -> None:
         raise InputError(
             f"{option} needs {module}: pip install 'frugalbandits[{extra}]' ({error})"
         ) from error
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
-        raise InputError(f"cannot make the folder {str(path.parent)!r}: {why}") from error
+    make_folder(path.parent)
     check_writable(path)

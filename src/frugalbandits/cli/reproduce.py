@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from frugalbandits import report
-from frugalbandits.cli.common import INTERRUPTED, app, pull_count, say, whole
+from frugalbandits.cli.common import INTERRUPTED, KEPT, app, pull_count, say, whole
 from frugalbandits.errors import InputError
 from frugalbandits.experiments.display import display
 from frugalbandits.experiments.specs import Settings, cells_of, experiment, experiments
@@ -18,7 +18,6 @@ from frugalbandits.problem import check_horizon
 
 __all__ = ["reproduce"]
 
-_KEPT = "frugal: what is done is kept; the same command goes on from here"
 # Longer lines are hard to read.
 _WIDEST = 120
 _NAMES = "\n\n".join(f"{name}: {experiment(name).title} ({experiment(name).place})" for name in experiments())
@@ -77,10 +76,10 @@ def reproduce(
     settings = Settings(quick, seed, runs, None if horizon is None else int(horizon))
     folder = out or Path("out") / ("reproduction-quick" if quick else "reproduction")
     try:
-        with interruptible(f"{_KEPT}\n{INTERRUPTED}"), display() as watch:
+        with interruptible(f"{KEPT}\n{INTERRUPTED}"), display() as watch:
             made = reproduction.reproduce(names, folder, settings, workers, cluster, watch)
     except KeyboardInterrupt:
-        say(_KEPT)
+        say(KEPT)
         raise
     console = report.console()
     width = min(console.width, _WIDEST)

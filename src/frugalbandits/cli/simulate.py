@@ -20,6 +20,7 @@ from frugalbandits.cli.common import (
     TABLES,
     alpha_option,
     app,
+    chosen_policies,
     file,
     prepare,
     problem_of,
@@ -27,10 +28,8 @@ from frugalbandits.cli.common import (
     whole,
 )
 from frugalbandits.errors import InputError
-from frugalbandits.experiments.specs import PAPER_POLICIES
 from frugalbandits.files import written_whole
 from frugalbandits.interrupts import interruptible
-from frugalbandits.policies import resolve
 from frugalbandits.problem import check_horizon
 from frugalbandits.rewards import resolve_rewards
 
@@ -132,10 +131,7 @@ class _Job(NamedTuple):
 
 
 def _jobs(instances: Sequence[str], policies: Sequence[str], alphas: Sequence[float | None]) -> list[_Job]:
-    groups = {"all": PAPER_POLICIES, "every": fb.policies()}
-    names = list(dict.fromkeys(name for given in policies for name in groups.get(given, (given,))))
-    for name in names:
-        resolve(name)
+    names = chosen_policies(policies)
     return [
         _Job(given, problem, name)
         for given in dict.fromkeys(instances)

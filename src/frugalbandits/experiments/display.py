@@ -105,12 +105,16 @@ def _warning(text: str) -> str:
 
 
 class _Lines:
-    """A line when enough has happened: the first cell, then at most one in ten seconds, and the last one."""
+    """A line when enough has happened, at most one in ten seconds, and the last one.
+
+    What is over in ten seconds has no line. Compiling, which comes first, is announced elsewhere.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self.warned = 0
         self.last = -1  # cells done when the last line was written
+        self.written = self.begun = False
         self.when = time.monotonic()
 
     def show(self, progress: Progress) -> None:
@@ -118,11 +122,13 @@ class _Lines:
             self._write(_warning(warning))
         self.warned = len(progress.warnings)
         now = time.monotonic()
-        pause = _SOON if progress.done > self.last else _LATE
-        ended = progress.done == progress.total and self.last < progress.done
-        if ended or now - self.when >= pause:
+        if progress.running and not self.begun:
+            self.begun, self.when = True, now
+        fresh = progress.done > self.last
+        ended = fresh and progress.done == progress.total and self.written
+        if ended or now - self.when >= (_SOON if fresh and progress.running else _LATE):
             self._write(printable(line(progress)))
-            self.when, self.last = now, progress.done
+            self.when, self.last, self.written = now, progress.done, True
 
     def _write(self, text: str) -> None:
         self.stream.write(f"{text}\n")

@@ -51,12 +51,14 @@ class Ledger:
         self._watch = watch
         self._start = time.monotonic()
         self._begun = self._start
-        self._told = -_PAUSE
+        self._told = self._foreseen = -_PAUSE
+        self._forecast: tuple[float, float | None] = 0.0, None
         self._waiting: dict[Cell, None] = {}
         self._running: dict[Cell, _Running] = {}
         self._finished: dict[Cell, float] = {}
         self._past = _Speeds()
         self._now = _Speeds()
+        self._took = self._should = 0.0
         self._note = ""
         self._warnings: list[str] = []
 
@@ -107,6 +109,10 @@ class Ledger:
         self._running.pop(outcome.cell, None)
         del self._waiting[outcome.cell]
         self._finished[outcome.cell] = outcome.seconds
+        before = self._past.per_run(outcome.cell, 0)
+        if before is not None:
+            self._took += outcome.seconds
+            self._should += before * outcome.cell.runs
         self._now.learn(outcome.cell, outcome.seconds)
         self._tell(at_once=not self._waiting)
 
@@ -124,7 +130,26 @@ class Ledger:
 
     def progress(self) -> Progress:
         """Return how far the sweep is."""
-        now = time.monotonic()
+        self._foreseen = time.monotonic()
+        self._forecast = self._foresee()
+        return self._progress()
+
+    def _progress(self) -> Progress:
+        share, left = self._forecast
+        return Progress(
+            total=self.total,
+            done=self.reused + len(self._finished),
+            reused=self.reused,
+            running=tuple(self._labels()),
+            share=share,
+            elapsed=time.monotonic() - self._start,
+            left=left,
+            note=self._note,
+            warnings=tuple(self._warnings),
+        )
+
+    def _foresee(self) -> tuple[float, float | None]:
+        """Return the share of the work that is done, and the seconds that are left."""
         expected = {cell: self.expected(cell) for cell in self._waiting}
         known = [seconds for seconds in (*expected.values(), *self._finished.values()) if seconds is not None]
         # Where nothing is known, all cells are the same.
@@ -135,29 +160,14 @@ class Ledger:
             spent += part * (usual if seconds is None else seconds)
             ahead += (1 - part) * (usual if seconds is None else seconds)
         # On several machines cells take longer than the sweep does.
-        passed = now - self._begun
+        passed = time.monotonic() - self._begun
         sure = spent > 0 and passed > _WARM_UP and None not in expected.values()
-        return Progress(
-            total=self.total,
-            done=self.reused + len(self._finished),
-            reused=self.reused,
-            running=tuple(self._labels()),
-            share=spent / (spent + ahead) if spent + ahead > 0 else 1.0,
-            elapsed=now - self._start,
-            left=ahead * passed / spent if sure else None,
-            note=self._note,
-            warnings=tuple(self._warnings),
-        )
+        share = spent / (spent + ahead) if spent + ahead > 0 else 1.0
+        return share, ahead * passed / spent if sure else None
 
     def _scale(self) -> float:
         """Return how slow this sweep is against the earlier ones: other threads, other machines."""
-        pairs = [
-            (seconds, before * cell.runs)
-            for cell, seconds in self._finished.items()
-            if (before := self._past.per_run(cell, 0)) is not None
-        ]
-        took, expected = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
-        return took / expected if expected else 1.0
+        return self._took / self._should if self._should else 1.0
 
     def _labels(self) -> Iterator[str]:
         for cell, (_, done) in self._running.items():
@@ -167,7 +177,9 @@ class Ledger:
         now = time.monotonic()
         if self._watch is not None and (at_once or now - self._told >= _PAUSE):
             self._told = now
-            self._watch(self.progress())
+            # Of thousands of cells a forecast takes longer than some of the cells do.
+            stale = not self._waiting or now - self._foreseen >= _PAUSE
+            self._watch(self.progress() if stale else self._progress())
 
 
 class _Running(NamedTuple):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from frugalbandits.errors import InputError
 from frugalbandits.experiments.claims import check_claims
 from frugalbandits.experiments.cluster import check_address
 from frugalbandits.experiments.page import Picture, Report, Reproduction, write_report
@@ -18,6 +17,7 @@ from frugalbandits.experiments.store import Store
 from frugalbandits.experiments.sweep import sweep
 from frugalbandits.experiments.tables import write_tables
 from frugalbandits.figures import save
+from frugalbandits.files import make_folder
 
 __all__ = ["Made", "chosen", "reproduce"]
 
@@ -75,11 +75,7 @@ def reproduce(
         check_address(cluster)
     started = time.perf_counter()
     for part in (folder, folder / CELLS, folder / FIGURES, folder / TABLES):
-        try:
-            part.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
-            raise InputError(f"cannot make the folder {str(part)!r}: {why}") from error
+        make_folder(part)
     outcomes = list(sweep(cells_of(wanted, told), Store(folder / CELLS), workers, cluster, watch).values())
     pictures = []
     for name in wanted:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from frugalbandits.errors import unknown_name
-from frugalbandits.instances import instance
+from frugalbandits.instances import instance, random_problems
 from frugalbandits.policies import resolve
 from frugalbandits.problem import Problem
 from frugalbandits.result import Result
@@ -32,6 +33,8 @@ __all__ = [
     "code_digest",
     "experiment",
     "experiments",
+    "problem_of",
+    "random_names",
 ]
 
 #: The policies of the paper's comparison.
@@ -43,6 +46,8 @@ ALPHAS = (0.01, *(round(0.05 * step, 2) for step in range(1, 13)))
 
 # What a result depends on besides its settings.
 _RESULT_SOURCES = ("problem.py", "rewards.py", "driver.py", "simulate.py", "policies/*.py")
+# "random-7-12": problem 12 of the random family that is drawn with seed 7.
+_RANDOM = re.compile(r"random-([0-9]+)-([0-9]{1,4})")
 
 
 @dataclass(frozen=True, order=True)
@@ -60,7 +65,7 @@ class Cell:
     @property
     def problem(self) -> Problem:
         """The instance with the cell's alpha."""
-        return instance(self.instance, self.alpha)
+        return problem_of(self.instance, self.alpha)
 
     @property
     def label(self) -> str:
@@ -83,6 +88,41 @@ class Cell:
             "code": code_digest(),
         }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def problem_of(name: str, alpha: float | None = None) -> Problem:
+    """Return a built-in instance, or a random one (see `random_names`); with another alpha if one is given.
+
+    Examples
+    --------
+    >>> problem_of("goodreads", 0.2)
+    Problem(8 arms, alpha=0.2, threshold=0.5696, optimal='a1', best='a7')
+    >>> problem_of("random-1-2") == random_problems(3, seed=1)[2]
+    True
+    """
+    found = _RANDOM.fullmatch(name)
+    if found is None:
+        return instance(name, alpha)
+    seed, number = map(int, found.groups())
+    # A problem does not depend on how many are drawn, so few sizes serve all numbers.
+    drawn = _family(seed, 1 << number.bit_length())[number]
+    return drawn if alpha in (None, drawn.alpha) else Problem(drawn.means, drawn.costs, alpha, drawn.names)
+
+
+def random_names(count: int, seed: int) -> list[str]:
+    """Return names for the problems of `random_problems(count, seed=seed)`, of which cells can be made.
+
+    Examples
+    --------
+    >>> random_names(2, seed=7)
+    ['random-7-0', 'random-7-1']
+    """
+    return [f"random-{seed}-{number}" for number in range(count)]
+
+
+@functools.lru_cache(maxsize=16)
+def _family(seed: int, size: int) -> list[Problem]:
+    return random_problems(size, seed=seed)
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.errors import InputError
 from frugalbandits.experiments.specs import Cell, Outcome
-from frugalbandits.files import written_whole
+from frugalbandits.files import make_folder, written_whole
 from frugalbandits.result import Result
 
 __all__ = ["Record", "Store", "decode", "encode"]
@@ -65,12 +65,7 @@ class Store:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = "a file has that name" if isinstance(error, FileExistsError) else error.strerror
-            raise InputError(f"cannot make the folder {str(self.folder)!r}: {why}") from error
+        self.folder = make_folder(folder)
 
     def path(self, cell: Cell) -> Path:
         """Return where the cell is, or would be."""

@@ -1,0 +1,81 @@
+"""The command that compares all policies on many problems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from frugalbandits import report
+from frugalbandits.cli.common import INTERRUPTED, KEPT, app, chosen_policies, say, whole
+from frugalbandits.experiments.display import display
+from frugalbandits.experiments.specs import Settings
+from frugalbandits.interrupts import interruptible
+
+__all__ = ["leaderboard"]
+
+
+@app.command(epilog="Example: frugal leaderboard tables --quick --policy pe-cs --policy etc-cs")
+def leaderboard(
+    family: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FAMILY",
+            help="Kinds of problems: paper, tables, random; 'all' (the default) for all.",
+        ),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A policy; repeat for more. 'all': the paper's five; 'every' (the default): all there are.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small horizons, few problems and few runs, for a first look.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where results, tables and leaderboard.md go. Default: out/leaderboard, "
+            "or out/leaderboard-quick with --quick.",
+        ),
+    ] = None,
+    runs: Annotated[int | None, whole(1, "Independent runs of each cell, in place of the default.")] = None,
+    seed: Annotated[int, whole(0, "The same seed gives the same problems and results.")] = 0,
+    workers: Annotated[int | None, whole(1, "Threads. Default: one per core.")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do it, as tcp://host:port."),
+    ] = None,
+) -> None:
+    """Compare all policies on many problems: regret over the best one's and over the least possible.
+
+    Results are kept a cell (problem, horizon, policy) at a time. The same command again goes on where it
+    was stopped, and only computes what is missing.
+    """
+    # These take time to import.
+    from frugalbandits.experiments import leaderboard as board
+    from frugalbandits.experiments import leaderboard_page as page
+
+    names = board.chosen_families(family or ["all"])
+    policies = chosen_policies(policy or ["every"])
+    folder = out or Path("out") / ("leaderboard-quick" if quick else "leaderboard")
+    settings = Settings(quick, seed, runs)
+    try:
+        with interruptible(f"{KEPT}\n{INTERRUPTED}"), display() as watch:
+            made = board.run(names, policies, folder, settings, workers, cluster, watch)
+    except KeyboardInterrupt:
+        say(KEPT)
+        raise
+    # Before anything is printed: a reader of a pipe that goes away takes no file with it.
+    paths = page.write(folder, made)
+    console = report.console()
+    width = min(console.width, page.WIDEST)
+    for part in page.screen(made, width):
+        console.print(part, width=width)
+        console.print()
+    for path in paths:
+        console.print(f"written: {path}", soft_wrap=True)
