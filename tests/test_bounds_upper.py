@@ -182,7 +182,7 @@ def test_the_product_of_epsilons_falls_below_delta_more_often_than_delta() -> No
     """Nine arms whose mean lies at the level exactly: what the proof calls delta 'by construction'.
 
     The mean of the indicator over 40,000 draws; with probability delta = 0.01 it would exceed 0.0125 once in
-    10^6 tests, and it is about seven times delta.
+    10^6 tests, and it is about nine times delta.
     """
     rng = np.random.default_rng(1)
     pulls, delta = 400, 0.01
