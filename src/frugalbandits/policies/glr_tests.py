@@ -228,5 +228,7 @@ def interval(pulls: float, total: float, limit: float) -> tuple[float, float]:
                 high = middle
         return low if inside_is_low else high
 
-    mean = total / pulls if pulls > 0 else 0.5
+    if pulls == 0:
+        return 0.0, 1.0
+    mean = total / pulls
     return end(0.0, mean, False), end(mean, 1.0, True)
