@@ -10,12 +10,21 @@ from hypothesis import strategies as st
 import frugalbandits as fb
 from frugalbandits.policies import Setting, policies, resolve
 from frugalbandits.policies.base import EVENTS, observe
+from frugalbandits.problem import check_names, check_reference
+from frugalbandits.quality import RelativeToBest
 from reference import Table
 
 DETERMINISTIC = [name for name in policies() if not resolve(name).randomised]
 
 
-def play(policy, costs, alpha, horizon, pull, *, one_pass=False, rng=None, record=None):
+def setting_of(costs, bar, horizon):
+    """Return the setting of arms a1, a2, ...; the bar is an alpha or any other."""
+    quality = RelativeToBest(bar) if isinstance(bar, int | float) else bar
+    reference = check_reference(quality, check_names(None, len(costs)))
+    return Setting.of(np.asarray(costs, float), quality, horizon, reference)
+
+
+def play(policy, costs, bar, horizon, pull, *, one_pass=False, rng=None, record=None):
     """Drive a policy by its contract, one reward at a time.
 
     `pull(arm)` gives the next reward of an arm, in the caller's order. With `one_pass` every batch is cut
@@ -23,7 +32,7 @@ def play(policy, costs, alpha, horizon, pull, *, one_pass=False, rng=None, recor
     """
     policy = resolve(policy)
     order = np.argsort(np.asarray(costs, float), kind="stable")
-    state = policy.start(Setting(np.asarray(costs, float)[order], alpha, horizon))
+    state = policy.begin(setting_of(costs, bar, horizon))
     pulled, events = [], []
     while len(pulled) < horizon:
         batch = policy.plan(state, rng)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import frugalbandits as fb
 from frugalbandits import driver
-from frugalbandits.policies import Setting, policies, resolve
+from frugalbandits.policies import policies, resolve
 from frugalbandits.policies.base import EVENTS
-from harness import DETERMINISTIC, cases, play, pull_from, reward_table
+from harness import DETERMINISTIC, cases, play, pull_from, reward_table, setting_of
 from reference import REFERENCES
 
 
@@ -74,7 +74,7 @@ def test_policy_equals_reference_on_the_papers_instances(name, instance):
     assert pulled == expected
 
 
-def drive_on_table(name, costs, alpha, table, times, rng=None):
+def drive_on_table(name, costs, bar, table, times, rng=None):
     """Run the simulator's own driver, uncompiled, with rewards from a table in place of random ones."""
     policy = resolve(name)
     order = np.argsort(np.asarray(costs, float), kind="stable")
@@ -85,9 +85,9 @@ def drive_on_table(name, costs, alpha, table, times, rng=None):
 
     scope = {**driver.drive.__globals__, "plan": type(policy).plan, "draw_sum": table_sum}
     drive = FunctionType(driver.drive.__code__, scope)
-    state = policy.start(Setting(np.asarray(costs, float)[order], alpha, int(times[-1])))
+    state = policy.begin(setting_of(costs, bar, int(times[-1])))
     pulls = np.zeros((len(times), len(costs)), np.int64)
-    event_times = np.zeros(len(costs) + 1, np.int64)
+    event_times = np.zeros(len(costs) + 2, np.int64)
     drive(state, None, rng, None, np.asarray(times), pulls, event_times, np.zeros(1, bool))
     journal = state.journal
     events = [

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 import frugalbandits as fb
-from frugalbandits.policies import Setting
 from frugalbandits.policies.base import observe
 from frugalbandits.policies.glr_tests import ARM, evidence_against, evidence_for, interval, penalty
-from harness import COSTS, cases, play, pull_from, run_in_turn
+from harness import COSTS, cases, play, pull_from, run_in_turn, setting_of
 from reference import REFERENCES
 from reference.glr_cof import kl
 
@@ -25,6 +24,7 @@ def records(pulls, means):
     arms = np.zeros(len(pulls), ARM)
     arms["pulls"] = pulls
     arms["total"] = np.asarray(pulls) * np.asarray(means)
+    arms["judge"] = True
     return arms
 
 
@@ -184,7 +184,7 @@ def test_any_tally_has_a_plan_and_an_explanation(data, count, tolerance):
         tolerance=tolerance,
         threshold=data.draw(st.sampled_from(["practical", "proven"])),
     )
-    state = policy.start(Setting(np.arange(count, dtype=float), data.draw(ALPHAS), None))
+    state = policy.start(setting_of(np.arange(count, dtype=float), data.draw(ALPHAS), None))
     for arm in range(count):
         pulls = data.draw(st.integers(0, 10**9))
         observe(state, arm, pulls, pulls * data.draw(st.floats(0, 1)))

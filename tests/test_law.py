@@ -17,7 +17,7 @@ from scipy.stats import beta, binomtest, chi2_contingency, chisquare, ks_2samp
 
 import frugalbandits as fb
 from frugalbandits.driver import drive_of
-from frugalbandits.policies import Setting, resolve
+from frugalbandits.policies import resolve
 from frugalbandits.policies.base import observe
 from frugalbandits.policies.ts_epoch import (
     favourite,
@@ -32,6 +32,7 @@ from frugalbandits.policies.ts_records import look
 from frugalbandits.policies.ts_stretch import UNKNOWN, draw_exception, settle
 from frugalbandits.policies.ts_tails import ABOVE, BELOW, log_norm, mass, tail_point
 from frugalbandits.rewards import Bernoulli
+from harness import setting_of
 from reference import REFERENCES
 
 LEVEL = 1e-5
@@ -163,7 +164,7 @@ def test_thompson_stretches_equal_plain_draws_from_a_warm_start(means, alpha, pu
     drive, draws = drive_of(policy), Bernoulli().draws(problem)
     fast_pulls, fast_sums, plans = [], [], 0
     for run in range(runs):
-        state = policy.start(Setting(problem.costs, alpha, None))
+        state = policy.start(setting_of(problem.costs, alpha, None))
         for k in range(arms):
             observe(state, k, pulls[k], float(sums[k]))
         rng, reward_rng = (np.random.default_rng([run, i]) for i in (0, 1))
@@ -180,7 +181,7 @@ def test_thompson_stretches_equal_plain_draws_from_a_warm_start(means, alpha, pu
 
 def thompson(pulls, sums, alpha):
     """Return a TS-CS state in which this was seen, and the records of its draws ahead."""
-    state = resolve("ts-cs").start(Setting(np.arange(len(pulls), dtype=float), alpha, None))
+    state = resolve("ts-cs").start(setting_of(np.arange(len(pulls), dtype=float), alpha, None))
     for k, (count, total) in enumerate(zip(pulls, sums, strict=True)):
         observe(state, k, count, float(total))
     look(state)

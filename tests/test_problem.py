@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frugalbandits.errors import InputError
-from frugalbandits.problem import Problem, check_alpha, check_costs, check_horizon, check_names, cost_order
+from frugalbandits.problem import Problem, check_costs, check_horizon, check_names, cost_order
+from frugalbandits.quality import check_alpha
 
 ALPHAS = st.integers(0, 99)
 
@@ -262,7 +263,7 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
     ({"alpha": -0.125}, ["alpha", "-0.125"]),
     ({"alpha": math.nan}, ["alpha", "nan"]),
     ({"alpha": "much"}, ["alpha", "'much'"]),
-    ({"alpha": None}, ["alpha", "None"]),
+    ({"alpha": None}, ["alpha", "quality"]),
     ({"alpha": 10**400}, ["alpha", "10000"]),
     ({"names": ["x"]}, ["1 names", "2 arms"]),
     ({"names": ["x", "x"]}, ["'x'", "2 times"]),

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import frugalbandits as fb
-from frugalbandits.policies import Setting
 from frugalbandits.policies.base import observe
+from harness import setting_of
 
 POLICIES = [
     fb.COF(0.05),
@@ -60,17 +60,27 @@ def tallies(draw):
     return pulls, sums, draw(st.integers(0, arms - 1)), draw(st.floats(0, 0.7)), draw(st.integers(0, 2**32))
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+BARS = {
+    "best": fb.RelativeToBest,
+    "last": lambda alpha: fb.RelativeTo("a2", alpha),
+    "level": lambda alpha: fb.AtLeast(0.95 - alpha),
+}
+UNDER_BARS = [(policy, "best") for policy in POLICIES] + [
+    (policy, bar) for policy in POLICIES if policy.any_bar for bar in ("last", "level")
+]
+
+
+@pytest.mark.parametrize(("policy", "bar"), UNDER_BARS, ids=repr)
 @settings(max_examples=400)
 @given(case=tallies())
-def test_a_batch_is_planned_again_after_each_of_its_passes(policy, case):
+def test_a_batch_is_planned_again_after_each_of_its_passes(policy, bar, case):
     pulls, sums, candidate, alpha, seed = case
     arms = len(pulls)
-    state = policy.start(Setting(np.arange(arms, dtype=float), alpha, 10_000))
+    state = policy.start(setting_of(np.arange(arms, dtype=float), BARS[bar](alpha), 10_000))
     for arm in range(arms):
         observe(state, arm, pulls[arm], sums[arm])
     if hasattr(state, "candidate"):
-        state.candidate[0] = candidate
+        state.candidate[0] = min(candidate, 1) if bar == "last" else candidate
         state.stride[0] = 64
     batch = policy.plan(state, None)
     noted = int(state.journal.length[0])

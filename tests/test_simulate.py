@@ -154,7 +154,7 @@ def test_tables_are_tidy():
     result = fb.simulate(problem, "cof", 5_000, runs=3, checkpoints=5)
     regret = result.to_polars()
     assert regret.columns == [
-        "policy", "alpha", "run", "time", "cost_regret", "quality_regret", "summed_regret",
+        "policy", "alpha", "quality", "run", "time", "cost_regret", "quality_regret", "summed_regret",
     ]  # fmt: skip
     assert regret.height == 15
     assert regret["summed_regret"].to_list() == result.summed_regret.ravel().tolist()

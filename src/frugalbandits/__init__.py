@@ -25,6 +25,7 @@ from frugalbandits.instances import (
 )
 from frugalbandits.policies import COF, ETCCS, GLRCOF, PECS, TSCS, UCBCS, Policy, policies, register
 from frugalbandits.problem import Problem
+from frugalbandits.quality import AtLeast, Quality, RelativeTo, RelativeToBest
 from frugalbandits.result import Result
 from frugalbandits.rewards import Bernoulli, BetaRewards, Empirical, RewardModel, TwoPoint
 from frugalbandits.session import Decision, Session
@@ -38,6 +39,7 @@ __all__ = [
     "TSCS",
     "UCBCS",
     "ArmReport",
+    "AtLeast",
     "Bernoulli",
     "BetaRewards",
     "Decision",
@@ -46,6 +48,9 @@ __all__ = [
     "InputError",
     "Policy",
     "Problem",
+    "Quality",
+    "RelativeTo",
+    "RelativeToBest",
     "Result",
     "RewardModel",
     "Session",

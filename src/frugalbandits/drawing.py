@@ -23,6 +23,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from frugalbandits.errors import InputError
 from frugalbandits.files import written_whole
+from frugalbandits.problem import Problem
 from frugalbandits.report import printable, readable
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "INK",
     "SUFFIXES",
     "Look",
+    "bar_label",
     "blank",
     "counted",
     "drawing",
@@ -165,6 +167,17 @@ def legend_below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str
         if columns == 1 or legend.get_window_extent(canvas.get_renderer()).width <= figure.bbox.width:
             break
         legend.remove()
+
+
+def bar_label(problem: Problem) -> str:
+    r"""Return the quality bar for a title.
+
+    Examples
+    --------
+    >>> bar_label(Problem([0.7, 0.8], [1, 2], alpha=0.1))
+    '$\\alpha$ = 0.1'
+    """
+    return literal(problem.quality.short).replace("alpha =", r"$\alpha$ =", 1)
 
 
 def literal(text: str) -> str:

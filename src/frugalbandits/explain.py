@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from frugalbandits.quality import AtLeast, Quality, quality_to_dict
+
 __all__ = ["ArmReport", "Explanation"]
 
 
@@ -14,7 +16,8 @@ class ArmReport:
     """What is known of one option. `mean`, `lcb` and `ucb` are None before the first feedback.
 
     `evidence` is for policies that weigh it: of the candidate, that it is not good enough; of an option that
-    costs more, that the candidate is good enough for it.
+    costs more, that the candidate is good enough for it. Under a fixed level, it is of the candidate, that it
+    is on the side of the level that its mean is on.
     """
 
     name: str
@@ -41,13 +44,14 @@ class Explanation:
     decision
         The option that the policy has settled on for good, or None.
     events
-        Conclusions so far: (decisions handed out at that time, "infeasible" or "optimal", option).
+        Conclusions so far: (decisions handed out at that time, "infeasible" or "optimal", option). A fixed
+        level that no option reaches is "unreachable", and the option is the last one that was ruled out.
     needed
         The evidence that a conclusion takes, for policies that weigh it.
     """
 
     policy: str
-    alpha: float
+    quality: Quality
     horizon: int | None
     decisions: int
     arms: tuple[ArmReport, ...]
@@ -56,9 +60,19 @@ class Explanation:
     events: tuple[tuple[int, str, str], ...]
     needed: float | None = None
 
+    @property
+    def alpha(self) -> float | None:
+        """Share of quality that may be given up; None under a fixed level."""
+        return None if isinstance(self.quality, AtLeast) else self.quality.alpha
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether no option reaches the fixed level, so that the best one is looked for."""
+        return any(event == "unreachable" for _, event, _ in self.events)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, dictionaries, numbers and strings, ready for JSON."""
-        plain = asdict(self)
+        plain = {**asdict(self), "quality": quality_to_dict(self.quality), "alpha": self.alpha}
         if self.needed is None:
             del plain["needed"]
             for arm in plain["arms"]:
@@ -72,6 +86,11 @@ class Explanation:
         still = f", {waiting:,} awaiting feedback" if waiting else ""
         beyond = " (past the horizon)" if self.horizon is not None and self.decisions > self.horizon else ""
         after = f"after {self.decisions:,} decisions{beyond}{still}"
+        if self.unreachable and isinstance(self.quality, AtLeast):
+            nothing = f"No option reaches {self.quality.level:g}"
+            if self.decision is not None:
+                return f"{nothing}; settled on {self.decision!r}, the best one, {after}."
+            return f"{nothing}; {after} the best one is still being looked for."
         if self.decision is not None:
             return f"Settled on {self.decision!r} {after}."
         if self.candidate is not None:
@@ -109,10 +128,10 @@ class Explanation:
             )
             return "  ".join(cells).rstrip()
 
-        giving_up = f"{self.policy}, giving up at most {self.alpha:.3g} of the best quality"
+        wish = f"{self.policy}, {self.quality.wish}"
         if self.needed is not None:
-            giving_up += f"; a conclusion takes evidence of {self.needed:.2f}"
-        return "\n".join([self.headline, giving_up, "", line(header), *map(line, rows)])
+            wish += f"; a conclusion takes evidence of {self.needed:.2f}"
+        return "\n".join([self.headline, wish, "", line(header), *map(line, rows)])
 
 
 def _number(value: float | None, places: int = 4) -> str:

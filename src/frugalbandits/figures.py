@@ -28,6 +28,7 @@ from frugalbandits.drawing import (
     INK,
     SUFFIXES,
     Look,
+    bar_label,
     blank,
     counted,
     drawing,
@@ -41,6 +42,7 @@ from frugalbandits.drawing import (
 )
 from frugalbandits.errors import InputError
 from frugalbandits.problem import Problem
+from frugalbandits.quality import RelativeToBest
 from frugalbandits.report import readable, role
 from frugalbandits.result import Result
 
@@ -168,8 +170,7 @@ def _draw_regret(axes: Axes, panel: Panel, shown: dict[str, Look]) -> None:
     if least is not None:
         axes.plot(first.times, np.maximum(least, floor), **LEAST_LINE, label=LEAST, zorder=3.5)
     axes.set_title(
-        f"{literal(panel.instance)}, $\\alpha$ = {first.problem.alpha:g}\n"
-        f"T = {first.horizon:,}, {counted(first.runs)}"
+        f"{literal(panel.instance)}, {bar_label(first.problem)}\nT = {first.horizon:,}, {counted(first.runs)}"
     )
     axes.set_xlim(0, first.horizon)
     if logarithmic:
@@ -206,7 +207,7 @@ def plot_instance(problem: Problem, title: str) -> Figure:
     >>> plot_instance(problem, "tiny").axes[0].get_title()
     'tiny: 3 arms, $\\alpha$ = 0.2'
     """
-    heading = f"{literal(title)}: {problem.arms} arms, $\\alpha$ = {problem.alpha:g}"
+    heading = f"{literal(title)}: {problem.arms} arms, {bar_label(problem)}"
     with drawing():
         long = max(map(len, problem.names)) > _LONG_NAME
         return (None if long else _points(problem, heading)) or _rows(problem, heading)
@@ -312,9 +313,17 @@ def _finish(figure: Figure, axes: Axes, problem: Problem) -> None:
     else:
         entries.append((Line2D([], [], **_mark(problem, optimal)), "a*: cheapest feasible arm"))
         entries.append((Line2D([], [], **_mark(problem, best)), "i*: highest mean"))
-    entries.append((line, rf"$(1-\alpha)\,\max\,\mu$ = {readable(problem.threshold)}"))
+    entries.append((line, f"{_rule(problem)} = {readable(problem.threshold)}"))
     entries.append((region, "feasible"))
     figure.legend(*zip(*entries, strict=True), loc="outside lower center", ncols=len(entries), fontsize=10)
+
+
+def _rule(problem: Problem) -> str:
+    if not problem.attainable:
+        return "level not reached; best mean"
+    if isinstance(problem.quality, RelativeToBest):
+        return r"$(1-\alpha)\,\max\,\mu$"
+    return literal(problem.quality.rule).replace("alpha", r"$\alpha$", 1)
 
 
 def _mark(problem: Problem, arm: int) -> dict[str, Any]:

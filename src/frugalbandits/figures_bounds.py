@@ -19,6 +19,7 @@ from frugalbandits.drawing import (
     BLUE,
     GREEN,
     INK,
+    bar_label,
     blank,
     counted,
     drawing,
@@ -76,14 +77,13 @@ def plot_bounds(shown: Overview, instance: str, results: Sequence[Result] = ()) 
         axes.set_xlabel("expected pulls (logarithmic)")
         runs = f", {counted(results[0].runs)}" if results else ""
         axes.set_title(
-            f"{literal(instance)}: bounds on pulls\n"
-            f"$\\alpha$ = {problem.alpha:g}, T = {shown.horizon:,}{runs}"
+            f"{literal(instance)}: bounds on pulls\n{bar_label(problem)}, T = {shown.horizon:,}{runs}"
         )
         entries: list[tuple[Artist, str]] = [
             (_key(_LOWER), "lower bound, any consistent policy"),
             (_key(_LEAST), "least regret: all lower bounds together"),
             *((_key(policies[name].line), f"{title(name)}, measured") for name in policies),
-            (_key(_UPPER), "COF's upper bound"),
+            *([] if shown.upper is None else [(_key(_UPPER), "COF's upper bound")]),
             (horizon, "T"),
         ]
         legend_below(figure, *_columns(entries))
@@ -94,7 +94,7 @@ def _draw_arm(axes: Axes, shown: Overview, arm: int, place: int, limits: tuple[f
     low, high = limits
     lower = float(shown.lower["bernoulli"][arm])
     least = float(shown.least["bernoulli", "sum"].pulls[arm])
-    upper = float(shown.upper.pulls[arm])
+    upper = math.inf if shown.upper is None else float(shown.upper.pulls[arm])
     axes.plot([max(lower, low), min(upper, high)], [place] * 2, color=_SPAN, linewidth=3.2, zorder=2)
     for value, mark in ((upper, _UPPER), (lower, _LOWER), (least, _LEAST)):
         # What is 0 or infinite lies beyond the axis; the line runs to its end.
@@ -104,7 +104,9 @@ def _draw_arm(axes: Axes, shown: Overview, arm: int, place: int, limits: tuple[f
 
 def _range(shown: Overview, results: Sequence[Result]) -> tuple[float, float]:
     others = np.arange(shown.problem.arms) != shown.problem.optimal_arm
-    values = [shown.lower["bernoulli"], shown.upper.pulls, np.array([float(shown.horizon)])]
+    values = [shown.lower["bernoulli"], np.array([float(shown.horizon)])]
+    if shown.upper is not None:
+        values.append(shown.upper.pulls)
     values.append(shown.least["bernoulli", "sum"].pulls[others])
     values += [result.pulls[:, -1].mean(axis=0) for result in results]
     seen = np.concatenate(values)

@@ -22,7 +22,8 @@ import numpy as np
 
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.files import write_text
-from frugalbandits.problem import Problem, check_alpha, check_names
+from frugalbandits.problem import Problem, check_names
+from frugalbandits.quality import Quality, RelativeToBest, check_alpha, check_quality
 
 __all__ = ["describe", "instance", "instances", "random_problem", "random_problems"]
 __all__ += ["read_instance", "write_instance"]
@@ -84,7 +85,7 @@ def describe(name: str) -> str:
     return _ORIGINS[_known(name)]
 
 
-def instance(name: str, alpha: float | None = None) -> Problem:
+def instance(name: str, alpha: float | None = None, *, quality: Quality | str | None = None) -> Problem:
     """Return a built-in instance.
 
     Parameters
@@ -94,6 +95,8 @@ def instance(name: str, alpha: float | None = None) -> Problem:
     alpha
         Subsidy factor in place of the instance's own. The option tables ("routerbench-mbpp",
         "routerbench-arc", "swebench", "aider-polyglot") have none of their own and get 0.1.
+    quality
+        Another quality bar in place of alpha, as for `Problem`.
 
     Examples
     --------
@@ -103,13 +106,15 @@ def instance(name: str, alpha: float | None = None) -> Problem:
     'mistralai/mixtral-8x7b-chat'
     """
     file = _FILES[_known(name)]
-    if alpha is None and _is_table(file):
+    if alpha is None and quality is None and _is_table(file):
         alpha = _TABLE_ALPHA
     text = (resources.files("frugalbandits") / "data" / file).read_text(encoding="utf-8")
-    return _problem(text, file, alpha)
+    return _problem(text, file, alpha, quality)
 
 
-def read_instance(path: str | os.PathLike[str], alpha: float | None = None) -> Problem:
+def read_instance(
+    path: str | os.PathLike[str], alpha: float | None = None, *, quality: Quality | str | None = None
+) -> Problem:
     r"""Read a problem from a file, a table if its name ends in `.csv` and plain text otherwise.
 
     Parameters
@@ -118,6 +123,8 @@ def read_instance(path: str | os.PathLike[str], alpha: float | None = None) -> P
         The file. In plain text, instance_id and arm_name_array may be missing.
     alpha
         Subsidy factor in place of the file's; needed where the file has none, as in every table.
+    quality
+        Another quality bar in place of alpha, as for `Problem`.
 
     Examples
     --------
@@ -136,7 +143,7 @@ def read_instance(path: str | os.PathLike[str], alpha: float | None = None) -> P
         raise InputError(f"cannot read {str(source)!r}: it is not UTF-8 text ({error.reason})") from error
     except OSError as error:
         raise InputError(f"cannot read {str(source)!r}: {error.strerror}") from error
-    return _problem(text, str(source), alpha)
+    return _problem(text, str(source), alpha, quality)
 
 
 def write_instance(problem: Problem, path: str | os.PathLike[str], instance_id: str | None = None) -> None:
@@ -148,7 +155,7 @@ def write_instance(problem: Problem, path: str | os.PathLike[str], instance_id: 
         What to write.
     path
         The file: a table if its name ends in `.csv`, plain text otherwise. A table does not carry alpha
-        or the id. Plain text does not carry every name; where it cannot, that is an error.
+        or the id. Plain text does not carry every name, and no bar but alpha; that is an error.
     instance_id
         The id in plain text; the file's name without its suffix by default.
 
@@ -232,16 +239,15 @@ def _is_table(name: str) -> bool:
     return name.lower().endswith(".csv")
 
 
-def _problem(text: str, source: str, alpha: float | None) -> Problem:
+def _problem(text: str, source: str, alpha: float | None, quality: Quality | str | None) -> Problem:
     # Checked here, so that an error of the caller's is not blamed on the file.
-    given = None if alpha is None else check_alpha(alpha)
+    bar = None if alpha is None and quality is None else check_quality(alpha, quality)
     means, costs, own, names = (_parse_table if _is_table(source) else _parse_lines)(text, source)
-    subsidy = own if given is None else given
-    if subsidy is None:
+    if bar is None and own is None:
         lack = "a table has no subsidy factor" if _is_table(source) else "the key subsidy_factor is missing"
         raise InputError(f"{source}: {lack}; give alpha")
     try:
-        return Problem(means, costs, subsidy, names)
+        return Problem(means, costs, own if bar is None else None, names, quality=bar)
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
 
@@ -326,6 +332,8 @@ def _number(text: str, where: str) -> float:
 
 
 def _as_lines(problem: Problem, instance_id: str) -> str:
+    if not isinstance(problem.quality, RelativeToBest):
+        raise InputError(f"the plain-text format cannot carry a quality bar but alpha: {problem.quality!r}")
     values = [
         _carried("instance_id", instance_id, forbidden="\n\r"),
         ", ".join(map(repr, problem.means.tolist())),

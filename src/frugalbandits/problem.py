@@ -1,11 +1,10 @@
 """A bandit problem with cost subsidy: what is true, what is optimal, what a pull costs.
 
-This is the only place that validates means, costs, alpha and names.
+This is the only place that validates means, costs and names; `quality` validates what is good enough.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +13,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.quality import AtLeast, Quality, RelativeTo, RelativeToBest, check_quality, finite_number
 
-__all__ = ["Problem", "check_alpha", "check_costs", "check_horizon", "check_names", "cost_order"]
+__all__ = ["Problem", "check_costs", "check_horizon", "check_names", "check_reference", "cost_order"]
 
 # Two quantities that differ by less than this share are the same number written in floating point:
 # 0.9 * 0.8 and 0.72 must not make an arm infeasible.
@@ -27,7 +27,7 @@ D = TypeVar("D", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """K arms with known costs and true mean rewards, and the share of quality one would give up.
+    """K arms with known costs and true mean rewards, and the quality that is good enough.
 
     Arms stay in the caller's order everywhere in the public interface.
 
@@ -40,8 +40,13 @@ class Problem:
     alpha
         Subsidy factor in [0, 1): an arm is feasible when its mean is at least (1 - alpha) times the
         best mean.
+        Short for ``quality=RelativeToBest(alpha)``.
     names
         One name per arm; "a1", "a2", ... by default.
+    quality
+        The quality bar, in place of alpha: `RelativeToBest`, `RelativeTo` or `AtLeast`, or its written form,
+        such as "at-least:0.8". Under a level that no arm reaches the best arm counts as the one that is good
+        enough; see `attainable`.
 
     Examples
     --------
@@ -52,19 +57,23 @@ class Problem:
     [False, True, True]
     >>> problem.cost_gaps.tolist()
     [0.0, 0.0, 7.0]
+    >>> Problem([0.70, 0.78, 0.80], [1, 2, 9], quality=AtLeast(0.7)).optimal_arm
+    0
     """
 
     means: NDArray[np.float64]
     costs: NDArray[np.float64]
-    alpha: float
+    quality: Quality
     names: tuple[str, ...]
 
     def __init__(
         self,
         means: ArrayLike,
         costs: ArrayLike,
-        alpha: float,
+        alpha: float | None = None,
         names: Iterable[str] | None = None,
+        *,
+        quality: Quality | str | None = None,
     ) -> None:
         checked_costs = check_costs(costs)
         checked_means = _vector("means", means)
@@ -77,17 +86,30 @@ class Problem:
         if outside.size:
             arm = int(outside[0])
             raise InputError(f"means must lie in [0, 1], but means[{arm}] is {checked_means[arm]}")
-        checked_alpha = check_alpha(alpha)
+        checked_quality = check_quality(alpha, quality)
         checked_names = check_names(names, checked_costs.size)
+        check_reference(checked_quality, checked_names)
         object.__setattr__(self, "means", _frozen(checked_means))
         object.__setattr__(self, "costs", checked_costs)
-        object.__setattr__(self, "alpha", checked_alpha)
+        object.__setattr__(self, "quality", checked_quality)
         object.__setattr__(self, "names", checked_names)
 
     @property
     def arms(self) -> int:
         """Number of arms, K."""
         return int(self.means.size)
+
+    @property
+    def alpha(self) -> float:
+        """The subsidy factor; an InputError where the bar is not relative to the best arm."""
+        if not isinstance(self.quality, RelativeToBest):
+            raise InputError(f"alpha is a bar relative to the best arm, but this one is {self.quality!r}")
+        return self.quality.alpha
+
+    @cached_property
+    def reference(self) -> int | None:
+        """The arm that a bar relative to one arm names; None for other bars."""
+        return check_reference(self.quality, self.names)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -101,8 +123,21 @@ class Problem:
 
     @cached_property
     def threshold(self) -> float:
-        """The quality that is good enough, (1 - alpha) times the best mean (mu_CS in the paper)."""
-        return (1.0 - self.alpha) * float(self.means.max())
+        """The quality that is good enough (mu_CS in the paper).
+
+        It is (1 - alpha) times the best mean or the reference's, or the level, or the best mean below that.
+        """
+        if isinstance(self.quality, AtLeast):
+            return min(self.quality.level, float(self.means.max()))
+        of = float(self.means.max() if self.reference is None else self.means[self.reference])
+        return (1.0 - self.quality.alpha) * of
+
+    @cached_property
+    def attainable(self) -> bool:
+        """Whether some arm is good enough: not so only where no mean reaches a fixed level."""
+        if isinstance(self.quality, AtLeast):
+            return bool(self.means.max() >= self.quality.level * (1.0 - _SAME))
+        return True
 
     @cached_property
     def feasible(self) -> NDArray[np.bool_]:
@@ -121,7 +156,7 @@ class Problem:
 
     @cached_property
     def quality_gaps(self) -> NDArray[np.float64]:
-        """Quality regret of one pull of each arm, ((1 - alpha) max(mu) - mu)^+."""
+        """Quality regret of one pull of each arm, (threshold - mu)^+."""
         return _frozen(np.where(self.feasible, 0.0, np.maximum(self.threshold - self.means, 0.0)))
 
     def regrets(self, pulls: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -137,23 +172,32 @@ class Problem:
         """Return the same arms under another subsidy factor."""
         return Problem(self.means, self.costs, alpha, self.names)
 
+    def with_quality(self, quality: Quality | str) -> Problem:
+        """Return the same arms under another quality bar."""
+        return Problem(self.means, self.costs, names=self.names, quality=quality)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
             return NotImplemented
         return (
             np.array_equal(self.means, other.means)
             and np.array_equal(self.costs, other.costs)
-            and self.alpha == other.alpha
+            and self.quality == other.quality
             and self.names == other.names
         )
 
     def __hash__(self) -> int:
         # Over the values, not the bytes: 0.0 and -0.0 are equal.
-        return hash((*self.means.tolist(), *self.costs.tolist(), self.alpha, self.names))
+        return hash((*self.means.tolist(), *self.costs.tolist(), self.quality, self.names))
 
     def __repr__(self) -> str:
+        bar = (
+            f"alpha={self.quality.alpha:g}"
+            if isinstance(self.quality, RelativeToBest)
+            else f"quality={str(self.quality)!r}"
+        )
         return (
-            f"Problem({self.arms} arms, alpha={self.alpha:g}, threshold={self.threshold:.4g}, "
+            f"Problem({self.arms} arms, {bar}, threshold={self.threshold:.4g}, "
             f"optimal={self.names[self.optimal_arm]!r}, best={self.names[self.best_arm]!r})"
         )
 
@@ -161,16 +205,6 @@ class Problem:
 def cost_order(costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """Arms from cheapest to most expensive; equal costs stay in the given order."""
     return np.argsort(costs, kind="stable").astype(np.int64)
-
-
-def check_alpha(alpha: float) -> float:
-    """Return alpha as a float in [0, 1)."""
-    value = _number("alpha", alpha)
-    if not 0.0 <= value < 1.0:
-        raise InputError(
-            f"alpha is the share of quality given up and must lie in [0, 1), but it is {alpha!r}"
-        )
-    return value
 
 
 def check_costs(costs: ArrayLike) -> NDArray[np.float64]:
@@ -187,7 +221,7 @@ def check_costs(costs: ArrayLike) -> NDArray[np.float64]:
 
 def check_horizon(horizon: float, arms: int) -> int:
     """Return the horizon as a whole number greater than the number of arms."""
-    value = _number("horizon", horizon)
+    value = finite_number("horizon", horizon)
     if not value.is_integer():
         raise InputError(f"horizon must be a whole number of pulls, but it is {horizon!r}")
     if value <= arms:
@@ -217,14 +251,13 @@ def check_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _number(what: str, value: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be a number, but it is {value!r}") from None
-    if not math.isfinite(number):
-        raise InputError(f"{what} must be finite, but it is {value!r}")
-    return number
+def check_reference(quality: Quality, names: tuple[str, ...]) -> int | None:
+    """Return the arm that a bar relative to one arm names, None for other bars."""
+    if not isinstance(quality, RelativeTo):
+        return None
+    if quality.reference not in names:
+        raise unknown_name("option", quality.reference, names)
+    return names.index(quality.reference)
 
 
 def _vector(what: str, values: ArrayLike) -> NDArray[np.float64]:

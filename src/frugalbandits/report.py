@@ -25,6 +25,7 @@ from rich.text import Text
 
 from frugalbandits.policies import Policy
 from frugalbandits.problem import Problem
+from frugalbandits.quality import RelativeToBest
 from frugalbandits.result import Result, Summary
 
 __all__ = [
@@ -115,7 +116,7 @@ def printable(name: str) -> str:
 
 
 def role(problem: Problem, arm: int) -> str:
-    """Say what part an arm plays: a* (optimal), i* (best), and cheaper or more expensive than a*.
+    """Say what part an arm plays: a* (optimal), i* (best), ref (sets the bar), cheap or expensive beside a*.
 
     Examples
     --------
@@ -128,6 +129,8 @@ def role(problem: Problem, arm: int) -> str:
         parts.append("a*")
     if arm == problem.best_arm:
         parts.append("i*")
+    if arm == problem.reference:
+        parts.append("ref")
     gap = problem.costs[arm] - problem.costs[problem.optimal_arm]
     if arm != problem.optimal_arm:
         parts.append("cheap" if gap < 0 else "expensive" if gap > 0 else "same cost")
@@ -144,12 +147,14 @@ def policy_table(policies: Sequence[tuple[str, Policy]]) -> Table:
 
 def instance_table(instances: Sequence[tuple[str, Problem, str]]) -> Table:
     """Return instances, with where their numbers come from, as a table."""
-    table = plain_table("name", "arms", "alpha", "optimal arm a*", "source")
+    paper = all(isinstance(problem.quality, RelativeToBest) for _, problem, _ in instances)
+    table = plain_table("name", "arms", "alpha" if paper else "quality", "optimal arm a*", "source")
     table.columns[1].justify = table.columns[2].justify = "right"
     table.columns[4].min_width = 28
     for name, problem, source in instances:
         optimal = printable(problem.names[problem.optimal_arm])
-        table.add_row(Text(name, _BOLD), str(problem.arms), f"{problem.alpha:g}", optimal, Text(source, _DIM))
+        bar = f"{problem.alpha:g}" if paper else problem.quality.short
+        table.add_row(Text(name, _BOLD), str(problem.arms), bar, optimal, Text(source, _DIM))
     return table
 
 
@@ -163,7 +168,8 @@ def regret_table(cells: Sequence[Cell], width: int) -> Group:
     problem = first.problem
     optimal = problem.optimal_arm
     title = (
-        f"{printable(instance)}, alpha = {problem.alpha:g}, T = {first.horizon:,}, {_runs(first.runs)}: "
+        f"{printable(instance)}, {printable(problem.quality.short)}, T = {first.horizon:,}, "
+        f"{_runs(first.runs)}: {'' if problem.attainable else 'no arm reaches it; '}"
         f"a* is {printable(problem.names[optimal])} "
         f"(mean {readable(problem.means[optimal])}, cost {readable(problem.costs[optimal])})"
     )
@@ -246,7 +252,7 @@ def picture(
     axis = _Axis(problem, span)
     bar = axis.column(problem.threshold)
 
-    drawing = Text(f"{printable(title)}: {problem.arms} arms, alpha = {problem.alpha:g}\n", _BOLD)
+    drawing = Text(f"{printable(title)}: {problem.arms} arms, {printable(problem.quality.short)}\n", _BOLD)
     if source:
         drawing.append(f"{source}\n", _DIM)
     head = f"{'arm':<{widths[0]}} {'cost':>{widths[1]}} {'mean':>{widths[2]}}"
@@ -272,7 +278,8 @@ def picture(
             else:
                 drawing.append(signs.threshold if place == bar else " ", _DIM)
         drawing.append(f"  {verdicts[arm]}\n", style)
-    note = f"(1 - alpha) max(mean) = {readable(problem.threshold)}"
+    rule = printable(problem.quality.rule) if problem.attainable else "no arm reaches the level; best mean"
+    note = f"{rule} = {readable(problem.threshold)}"
     start = min(max(0, left + bar - len(note) // 2), max(0, left + span - len(note)))
     drawing.append(f"{' ' * (left + bar)}{signs.threshold}\n{' ' * start}{note}\n\n")
     for sign, style, meaning in (

@@ -70,7 +70,7 @@ def bounds_report(
     """
     problem = shown.problem
     heading = (
-        f"{printable(title)}, alpha = {problem.alpha:g}, T = {shown.horizon:,}: "
+        f"{printable(title)}, {printable(problem.quality.short)}, T = {shown.horizon:,}: "
         f"a* is {printable(problem.names[problem.optimal_arm])} (threshold {readable(problem.threshold)})"
     )
     parts: list[RenderableType] = [Text(heading, _BOLD)]
@@ -107,8 +107,11 @@ def _table(*heads: str) -> Table:
 
 
 def _arms(shown: Overview, results: Sequence[Result], longest: int, ascii_only: bool) -> Table:
-    names = ("gap cost", "gap quality", "lower Gauss", "lower Bern.", "least regret", "COF at most")
+    names = ("gap cost", "gap quality", "lower Gauss", "lower Bern.", "least regret")
     heads = [name.replace(" ", "\n", 1) for name in names]
+    upper = shown.upper
+    if upper is not None:
+        heads.append("COF\nat most")
     policies = [f"mean\n{printable(result.policy)}" for result in results]
     table = _table("\narm", "\nrole", *heads, *policies)
     problem, least = shown.problem, shown.least["bernoulli", "sum"]
@@ -122,7 +125,7 @@ def _arms(shown: Overview, results: Sequence[Result], longest: int, ascii_only: 
             "-" if star else short(float(shown.lower["gaussian"][arm])),
             "-" if star else short(float(shown.lower["bernoulli"][arm])),
             "rest" if star else short(float(least.pulls[arm])),
-            "T" if star else short(float(shown.upper.pulls[arm])),
+            *([] if upper is None else ["T" if star else short(float(upper.pulls[arm]))]),
             *(short(float(result.pulls[:, -1, arm].mean())) for result in results),
         )
     return table
@@ -147,8 +150,9 @@ def _regret(shown: Overview, results: Sequence[Result]) -> Table:
         least = [readable(shown.least[family, objective].value) for objective in OBJECTIVES]
         table.add_row(Text(what, _BOLD), *least)
     upper, yardstick = shown.upper, shown.least["bernoulli", "sum"].value
-    bounds = (upper.cost_regret, upper.quality_regret, upper.summed_regret)
-    rows = [("COF at most", bounds, _BOLD)]
+    rows = []
+    if upper is not None:
+        rows.append(("COF at most", (upper.cost_regret, upper.quality_regret, upper.summed_regret), _BOLD))
     for result in results:
         means = (result.summary("cost").mean, result.summary("quality").mean, result.summary().mean)
         rows.append((f"{printable(result.policy)}, mean of {result.runs:,}", means, _OPTIMAL))
@@ -160,9 +164,11 @@ def _regret(shown: Overview, results: Sequence[Result]) -> Table:
 
 
 def _legend(shown: Overview, results: Sequence[Result], ascii_only: bool) -> list[str]:
+    upper = shown.upper
     lines = [
         "pulls: 'lower' every consistent policy makes at least; 'least regret' those that",
-        f"meet all bounds with least summed regret; 'COF at most' for delta = {shown.upper.delta:.3g}",
+        "meet all bounds with least summed regret"
+        + ("" if upper is None else f"; 'COF at most' for delta = {upper.delta:.3g}"),
     ]
     if shown.roles.dagger is not None:
         lines.append(f"{_sign('a†', ascii_only)}: the cheap arm of highest mean, hardest to rule out")
@@ -177,7 +183,8 @@ def _notes(shown: Overview, ascii_only: bool) -> list[str]:
     shared = shown.joint["bernoulli"]
     names = shown.problem.names
     if shared is None:
-        lines.append("No arm is cheaper than a*: there is no joint bound.")
+        why = "No arm is cheaper than a*" if shown.roles.dagger is None else "The level is known"
+        lines.append(f"{why}: there is no joint bound.")
     else:
         against = f"against {names[shared.arm]} ({_sign('a†', ascii_only)})"
         helpers = " + ".join(names[arm] for arm in shown.problem.order.tolist() if shared.weights[arm] > 0)
@@ -186,9 +193,12 @@ def _notes(shown: Overview, ascii_only: bool) -> list[str]:
         else:
             met = "tight" if any(text.startswith("joint") for text in least.tight) else "slack"
             lines.append(f"The joint bound {against} is shared by {helpers}; it is {met}.")
-        many = shown.upper.combined
-        who = "i* alone" if many == 1 else f"the {many} arms of highest mean together"
-        lines.append(f"COF's upper bound lets {who} rule it out.")
+        if shown.upper is not None:
+            many = shown.upper.combined
+            who = "i* alone" if many == 1 else f"the {many} arms of highest mean together"
+            lines.append(f"COF's upper bound lets {who} rule it out.")
+    if shown.upper is None:
+        lines.append("COF's upper bound is proved for a bar relative to the best arm only.")
     if math.isinf(least.value):
         lines.append("A gap is zero: no constant times log T is enough.")
     elif least.too_early:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.errors import InputError
 from frugalbandits.problem import Problem
+from frugalbandits.quality import AtLeast
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +40,8 @@ class Result:
         Pulls of each arm up to each checkpoint: runs x checkpoints x arms, in the caller's order.
     events
         A structured array with the fields run, time, event ("infeasible" or "optimal") and arm, where
-        time is the number of pulls made when the conclusion was drawn.
+        time is the number of pulls made when the conclusion was drawn. That no arm reaches a fixed level is
+        the event "unreachable" of the arm that was ruled out last.
     plans
         Plans made in each run: what a run costs.
     """
@@ -101,21 +104,21 @@ class Result:
         names = np.array(self.problem.names)
         runs, checkpoints, arms = self.pulls.shape
         if table == "events":
-            return pl.DataFrame(
+            return _without_nan(
                 {
                     "policy": [self.policy] * len(self.events),
-                    "alpha": np.full(len(self.events), self.problem.alpha),
+                    **self._bar(len(self.events)),
                     "run": self.events["run"],
                     "time": self.events["time"],
                     "event": self.events["event"].tolist(),
                     "arm": names[self.events["arm"]].tolist(),
                 },
-                schema_overrides={"event": pl.String, "arm": pl.String, "policy": pl.String},
+                dict.fromkeys(("event", "arm", "policy", "quality"), pl.String),
             )
         rows = runs * checkpoints
         columns: dict[str, object] = {
             "policy": [self.policy] * rows,
-            "alpha": np.full(rows, self.problem.alpha),
+            **self._bar(rows),
             "run": np.repeat(np.arange(runs), checkpoints),
             "time": np.tile(self.times, runs),
         }
@@ -123,11 +126,17 @@ class Result:
             columns["cost_regret"] = self.cost_regret.ravel()
             columns["quality_regret"] = self.quality_regret.ravel()
             columns["summed_regret"] = self.summed_regret.ravel()
-            return pl.DataFrame(columns)
+            return _without_nan(columns)
         if table == "pulls":
             long = {key: np.repeat(np.asarray(value), arms) for key, value in columns.items()}
-            return pl.DataFrame({**long, "arm": np.tile(names, rows), "pulls": self.pulls.ravel()})
+            return _without_nan({**long, "arm": np.tile(names, rows), "pulls": self.pulls.ravel()})
         raise InputError(f"table must be 'regret', 'pulls' or 'events', but it is {table!r}")
+
+    def _bar(self, rows: int) -> dict[str, object]:
+        """Columns for the quality bar: alpha, null under a fixed level, and its written form."""
+        quality = self.problem.quality
+        alpha = np.full(rows, np.nan if isinstance(quality, AtLeast) else quality.alpha)
+        return {"alpha": alpha, "quality": [str(quality)] * rows}
 
     def _regret(self, regret: str) -> NDArray[np.float64]:
         if regret not in ("cost", "quality", "summed"):
@@ -141,3 +150,10 @@ class Result:
             f"{summed.mean:,.1f} [{summed.low:,.1f}, {summed.high:,.1f}], "
             f"{self.found_optimal:.0%} ended on {self.problem.names[self.problem.optimal_arm]!r})"
         )
+
+
+def _without_nan(columns: dict[str, object], kinds: Mapping[str, Any] | None = None) -> pl.DataFrame:
+    """Return a table in which an alpha that there is none of is null."""
+    import polars as pl
+
+    return pl.DataFrame(columns, schema_overrides=kinds).with_columns(pl.col("alpha").fill_nan(None))

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from frugalbandits.compiled import compiled
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.problem import Problem
+from frugalbandits.quality import Quality
 
 __all__ = [
     "Bernoulli",
@@ -167,9 +168,12 @@ class Empirical(RewardModel):
             if bad.size:
                 raise InputError(f"observed rewards must lie in [0, 1], but arm {arm} has {bad[0]}")
 
-    def problem(self, costs: ArrayLike, alpha: float) -> Problem:
-        """Return the problem whose true means are those of the tables."""
-        return Problem([table.mean() for table in self.observed], costs, alpha, self.names)
+    def problem(
+        self, costs: ArrayLike, alpha: float | None = None, *, quality: Quality | str | None = None
+    ) -> Problem:
+        """Return the problem whose true means are those of the tables; the bar as for `Problem`."""
+        means = [table.mean() for table in self.observed]
+        return Problem(means, costs, alpha, self.names, quality=quality)
 
     def draws(self, problem: Problem) -> Draws:
         if len(self.observed) != problem.arms:

@@ -22,7 +22,8 @@ from frugalbandits.explain import ArmReport, Explanation
 from frugalbandits.files import write_text
 from frugalbandits.policies import Policy, resolve
 from frugalbandits.policies.base import EVENTS, OPTIMAL, Batch, Setting, observe
-from frugalbandits.problem import check_alpha, check_costs, check_horizon, check_names, cost_order
+from frugalbandits.problem import check_costs, check_horizon, check_names, check_reference, cost_order
+from frugalbandits.quality import Quality, check_quality, quality_to_dict
 
 __all__ = ["Decision", "Session"]
 
@@ -48,7 +49,7 @@ class Session:
     costs
         Cost of one use of each option: a mapping from name to cost, or a list of costs.
     alpha
-        Share of the best quality that may be given up, in [0, 1).
+        Share of the best quality that may be given up, in [0, 1): short for ``RelativeToBest(alpha)``.
     policy
         A registered name or a policy with settings.
     horizon
@@ -57,6 +58,9 @@ class Session:
         Seed of a randomised policy; unpredictable by default.
     names
         Names of the options where `costs` is a list; "a1", "a2", ... by default.
+    quality
+        What is good enough, in place of alpha: `RelativeToBest`, `RelativeTo` or `AtLeast`, or its written
+        form, such as "at-least:0.8". COF and GLR-COF know all of them.
 
     Examples
     --------
@@ -67,16 +71,20 @@ class Session:
     >>> session.tell(decision.id, reward=0.5)
     >>> session.ask().arm
     'large'
+    >>> Session({"small": 0.2, "large": 3.0}, quality="relative-to:large:0.05", horizon=1000).quality
+    RelativeTo(reference='large', alpha=0.05)
     """
 
     def __init__(
         self,
         costs: Mapping[str, float] | ArrayLike,
-        alpha: float,
+        alpha: float | None = None,
         policy: str | Policy = "cof",
         horizon: float | None = None,
         seed: int | None = None,
         names: Iterable[str] | None = None,
+        *,
+        quality: Quality | str | None = None,
     ) -> None:
         if isinstance(costs, Mapping):
             if names is not None:
@@ -85,11 +93,13 @@ class Session:
         self._costs = check_costs(costs)
         self._names = check_names(names, self._costs.size)
         self._order = cost_order(self._costs)
-        self._alpha = check_alpha(alpha)
+        self._quality = check_quality(alpha, quality)
+        reference = check_reference(self._quality, self._names)
         self._horizon = None if horizon is None else check_horizon(horizon, self._costs.size)
         self._policy = resolve(policy)
         self._label = policy if isinstance(policy, str) else repr(policy)
-        self._state = self._policy.start(Setting(self._costs[self._order], self._alpha, self._horizon))
+        setting = Setting.of(self._costs, self._quality, self._horizon, reference)
+        self._state = self._policy.begin(setting)
         try:
             self._rng = np.random.default_rng(seed) if self._policy.randomised else None
         except (TypeError, ValueError):
@@ -104,6 +114,11 @@ class Session:
         self._repeats = 0
         self._reasons: dict[int, str] = {}
         self._lock = threading.Lock()
+
+    @property
+    def quality(self) -> Quality:
+        """What is good enough."""
+        return self._quality
 
     @property
     def decisions(self) -> int:
@@ -171,7 +186,9 @@ class Session:
                     mean=float(tally.sums[rank] / tally.pulls[rank]) if tally.pulls[rank] else None,
                     lcb=_finite(bounds.lower[rank]),
                     ucb=_finite(bounds.upper[rank]),
-                    status=bounds.status[rank] if tally.pulls[rank] else "not seen yet",
+                    status=bounds.status[rank]
+                    if tally.pulls[rank] or bounds.status[rank] == "not needed"
+                    else "not seen yet",
                     evidence=None if bounds.evidence is None else _finite(bounds.evidence[rank]),
                 )
                 for rank, name in enumerate(self._by_rank)
@@ -179,7 +196,7 @@ class Session:
             optimal = [rank for _, kind, rank in self._events if kind == OPTIMAL]
             return Explanation(
                 policy=self._label,
-                alpha=self._alpha,
+                quality=self._quality,
                 horizon=self._horizon,
                 decisions=self._next,
                 arms=reports,
@@ -196,7 +213,7 @@ class Session:
                 {
                     "names": list(self._names),
                     "costs": self._costs.tolist(),
-                    "alpha": self._alpha,
+                    "quality": quality_to_dict(self._quality),
                     "horizon": self._horizon,
                     "policy": session_state.dump_policy(self._label, self._policy),
                     "decisions": self._next,
@@ -214,7 +231,8 @@ class Session:
         data = session_state.load(text)
         label, policy = session_state.load_policy(data["policy"])
         try:
-            session = cls(data["costs"], data["alpha"], policy, data["horizon"], names=data["names"])
+            bar = session_state.load_quality(data)
+            session = cls(data["costs"], None, policy, data["horizon"], names=data["names"], quality=bar)
         except InputError as error:
             raise StateFormatError(f"this session state does not make sense: {error}") from error
         session._label = label

@@ -4,7 +4,7 @@ Every version is read for ever; golden files of each are kept in the tests. Only
 a policy's state (its arrays); the rest follows from the settings. The checksum is there because compiled
 code trusts what it is given: a state that was damaged anywhere is refused.
 
-Version 2 has the draws ahead of TS-CS in another form.
+Version 2 has the draws ahead of TS-CS in another form. Version 3 has a quality bar in place of alpha.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from frugalbandits.errors import InputError, StateFormatError, unknown_name
 from frugalbandits.policies import Policy, policies, resolve
+from frugalbandits.quality import Quality, RelativeToBest, quality_from_dict
 
 __all__ = [
     "check_consistent",
@@ -29,16 +30,16 @@ __all__ = [
     "load",
     "load_arrays",
     "load_policy",
+    "load_quality",
     "load_random",
 ]
 
 FORMAT = "frugalbandits-session"
-VERSION = 2
+VERSION = 3
 
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "names": list,
     "costs": list,
-    "alpha": (int, float),
     "horizon": (int, type(None)),
     "policy": dict,
     "decisions": int,
@@ -131,6 +132,15 @@ def load_policy(data: dict[str, Any]) -> tuple[str, Policy]:
         return data["name"], kinds[kind](**settings)
     except (TypeError, InputError) as error:
         _broken(f"the settings of {kind} are {settings!r}: {error}")
+
+
+def load_quality(data: dict[str, Any]) -> Quality:
+    """Return the quality bar; before version 3 there was alpha only."""
+    if data["version"] >= 3:
+        return quality_from_dict(data.get("quality"))
+    if not isinstance(data.get("alpha"), int | float):
+        _broken(f"'alpha' is {data.get('alpha')!r}")
+    return RelativeToBest(data["alpha"])
 
 
 def dump_arrays(state: Any) -> dict[str, Any]:

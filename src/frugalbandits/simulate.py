@@ -21,7 +21,7 @@ from frugalbandits.rewards import RewardModel, resolve_rewards
 __all__ = ["simulate"]
 
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
-_EVENT = np.dtype([("run", np.int64), ("time", np.int64), ("event", "U10"), ("arm", np.int64)])
+_EVENT = np.dtype([("run", np.int64), ("time", np.int64), ("event", "U11"), ("arm", np.int64)])
 
 
 def simulate(
@@ -40,7 +40,7 @@ def simulate(
     Parameters
     ----------
     problem
-        The arms, their true means and costs, and alpha.
+        The arms, their true means and costs, and what is good enough.
     policy
         A registered name (see `policies`) or a policy with settings, such as ``COF(delta=1e-6)``.
     horizon
@@ -75,16 +75,16 @@ def simulate(
     draws = resolve_rewards(rewards).draws(problem)
     times = _times(checkpoints, total)
     threads = min(count, (os.cpu_count() or 1) if workers is None else _count("workers", workers))
-    setting = Setting(problem.costs[problem.order], problem.alpha, total)
+    setting = Setting.of(problem.costs, problem.quality, total, problem.reference)
     _check_seed(seed)
 
     drive = drive_of(chosen)
     arms = problem.arms
     pulls = np.zeros((count, len(times), arms), np.int64)
-    event_times = np.zeros((count, arms + 1), np.int64)
+    event_times = np.zeros((count, arms + 2), np.int64)
     journals: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = [_NOTHING] * count
     plans = np.zeros(count, np.int64)
-    trial = chosen.start(setting)
+    trial = chosen.begin(setting)
     sample = np.random.default_rng(0)
     stop = np.zeros(1, np.bool_)
     policy_sample = sample if chosen.randomised else None
@@ -93,7 +93,7 @@ def simulate(
     )
 
     def one(run: int) -> None:
-        state = chosen.start(setting)
+        state = chosen.begin(setting)
         # The child that SeedSequence(seed).spawn would give to this run.
         for_policy, for_rewards = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
         policy_rng = np.random.default_rng(for_policy) if chosen.randomised else None

@@ -5,7 +5,20 @@ import math
 import numpy as np
 
 
-def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, combine=True, tolerance=0.0):
+def run(
+    pull,
+    costs,
+    alpha,
+    horizon,
+    rng=None,
+    *,
+    delta=None,
+    exclusive=True,
+    combine=True,
+    tolerance=0.0,
+    reference=None,
+    level=None,
+):
     """Cost-Ordered Feasibility.
 
     delta: error tolerance, by default K^2 / T^2.
@@ -26,15 +39,27 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, co
             n[position] += 1
             pulled.append(order[position])
 
-    # Line 1: every arm once.
-    for k in range(K):
-        sample(k)
+    log_1_delta = 2 * math.log(horizon / K) if delta is None else -math.log(delta)
+    b = math.sqrt(log_1_delta / 2)
+
+    # A fixed bar: each arm alone, until it is on one side of it.
+    if level is not None:
+        if against_level(sample, n, sums, level, tolerance, b, horizon, pulled, order, events):
+            return pulled, events
+        keep = 1.0  # what is left to find is the best arm, of which nothing is given up
+
+    # Line 1: every arm once. None beyond the arm that sets the bar.
+    last = K - 1 if reference is None else order.index(reference)
+    for k in range(last + 1):
+        if n[k] == 0:
+            sample(k)
     if len(pulled) == horizon:
         return pulled, events
 
-    log_1_delta = 2 * math.log(horizon / K) if delta is None else -math.log(delta)
-    b = math.sqrt(log_1_delta / 2)
     candidate = 0  # "Initialize": the candidate is a_1
+    judges = range(K) if reference is None else [last]  # arms that can show a candidate to be infeasible
+    n = n[: last + 1] if reference is not None else n
+    sums = sums[: last + 1] if reference is not None else sums
 
     # Line 2.
     while len(pulled) < horizon:
@@ -44,7 +69,7 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, co
         lcb = mean - radius
 
         # Line 3: the gating arms are the more expensive arms that may still disqualify the candidate.
-        gating = [i for i in range(candidate + 1, K) if keep * ucb[i] >= lcb[candidate] + tolerance]
+        gating = [i for i in judges if i > candidate and keep * ucb[i] >= lcb[candidate] + tolerance]
 
         # Lines 4-5: no gating arm is left.
         if not gating:
@@ -55,7 +80,7 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, co
 
         # Lines 7-8, expression eq:eps_def: evidence[k] = -log(epsilon_{k, candidate}).
         evidence = [0.0] * K
-        for k in range(K):
+        for k in judges:
             gap = mean[k] - ucb[candidate] / keep
             if gap > 0:
                 evidence[k] = 2 * n[k] * gap * gap
@@ -67,11 +92,12 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, co
                 total += evidence[k]
         else:
             # Without a tolerance these are the gating arms: no other has any evidence.
-            total = max(evidence[i] for i in range(candidate + 1, K))
+            total = max(evidence[i] for i in judges if i > candidate)
 
         # Line 10: the next candidate is evaluated at once. There is one: the last arm never has gating arms.
         if total >= log_1_delta:
-            events.append((len(pulled), "infeasible", order[candidate]))
+            if level is None:  # all of them are, if it is not
+                events.append((len(pulled), "infeasible", order[candidate]))
             candidate += 1
             continue
 
@@ -87,3 +113,28 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, exclusive=True, co
                 sample(i)
 
     return pulled, events
+
+
+def against_level(sample, n, sums, level, tolerance, b, horizon, pulled, order, events):
+    """Pull the arms one after another until each is above or below the level; tell whether that was all."""
+    K = len(n)
+    for candidate in range(K):
+        if n[candidate] == 0:
+            sample(candidate)
+        below = False
+        while len(pulled) < horizon and not below:
+            mean, radius = sums[candidate] / n[candidate], b / math.sqrt(n[candidate])
+            if mean - radius + tolerance > level:
+                events.append((len(pulled), "optimal", order[candidate]))
+                while len(pulled) < horizon:
+                    sample(candidate)
+                return True
+            if mean + radius <= level:
+                events.append((len(pulled), "infeasible", order[candidate]))
+                below = True
+            else:
+                sample(candidate)
+        if not below:
+            return True
+    events.append((len(pulled), "unreachable", order[K - 1]))
+    return False

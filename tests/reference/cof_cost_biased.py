@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 
+from .cof import against_level
 
-def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0):
+
+def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0, reference=None, level=None):
     """Cost-Ordered Feasibility, sampling gating arms by what they tell per unit of cost."""
     K = len(costs)
     order = sorted(range(K), key=lambda arm: costs[arm])  # position in order of cost -> caller's arm
@@ -27,14 +29,26 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0):
                 n[position] += 1
                 pulled.append(order[position])
 
-    for k in range(K):
-        sample(k, 1)
-    if len(pulled) == horizon:
-        return pulled, events
-
     log_1_delta = 2 * math.log(horizon / K) if delta is None else -math.log(delta)
     b = math.sqrt(log_1_delta / 2)
+    if level is not None:
+
+        def once(position):
+            sample(position, 1)
+
+        if against_level(once, n, sums, level, tolerance, b, horizon, pulled, order, events):
+            return pulled, events
+        keep = 1.0
+
+    last = K - 1 if reference is None else order.index(reference)
+    for k in range(last + 1):
+        if n[k] == 0:
+            sample(k, 1)
+    if len(pulled) == horizon:
+        return pulled, events
     candidate = 0
+    judges = range(K) if reference is None else [last]
+    n, sums = n[: last + 1], sums[: last + 1]
 
     while len(pulled) < horizon:
         # Lines 3 to 11 of Algorithm 1, unchanged.
@@ -42,18 +56,19 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0):
         radius = b / np.sqrt(n)
         ucb = mean + radius
         lcb = mean - radius
-        gating = [i for i in range(candidate + 1, K) if keep * ucb[i] >= lcb[candidate] + tolerance]
+        gating = [i for i in judges if i > candidate and keep * ucb[i] >= lcb[candidate] + tolerance]
         if not gating:
             events.append((len(pulled), "optimal", order[candidate]))
             sample(candidate, horizon)
             break
         total = 0.0
-        for k in range(K):
+        for k in judges:
             gap = mean[k] - ucb[candidate] / keep
             if gap > 0:
                 total += 2 * n[k] * gap * gap
         if total >= log_1_delta:
-            events.append((len(pulled), "infeasible", order[candidate]))
+            if level is None:
+                events.append((len(pulled), "infeasible", order[candidate]))
             candidate += 1
             continue
 
@@ -66,7 +81,7 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0):
         best_lcb = max(lcb[i] for i in gating)
         may_be_best = [i for i in gating if ucb[i] > best_lcb]
         share = dict.fromkeys(gating, 0.0)
-        if mean[candidate] >= keep * max(mean):
+        if mean[candidate] >= keep * max(mean[k] for k in judges):
             # It looks feasible: least spending until two confidence bounds separate.
             for i in may_be_best:
                 share[i] = min(1.0, (keep * price[candidate] / price[i]) ** (2 / 3))

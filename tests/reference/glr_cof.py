@@ -65,8 +65,11 @@ def evidence_against(n, m, candidate, arms, keep):
     return value(low), low
 
 
-def proven_against(n, m, candidate, keep):
-    """W of the arms that are worth what they pay, less what all that take part pay."""
+def proven_against(n, m, candidate, keep, judges, alone):
+    """W of the arms that are worth what they pay, less what all that take part pay.
+
+    alone: one arm sets the bar, so there is no choice of arms to pay for.
+    """
     K = len(n)
 
     def price(k):
@@ -76,9 +79,12 @@ def proven_against(n, m, candidate, keep):
         _, y = evidence_against(n, m, candidate, arms, keep)
         return [k for k in arms if m[k] > y], y
 
-    arms, y = above([k for k in range(K) if k != candidate and keep * m[k] > m[candidate]])
+    arms, y = above([k for k in judges if k != candidate and keep * m[k] > m[candidate]])
     if not arms:
         return 0.0
+    if alone:
+        total, _ = evidence_against(n, m, candidate, arms, keep)
+        return max(0.0, total - price(candidate) - price(arms[0]))
     net = {k: n[k] * kl(m[k], y) - price(k) - math.log(K) for k in arms}
     best = max(arms, key=lambda k: net[k])
     arms, _ = above([k for k in arms if net[k] > 0 or k == best])
@@ -86,7 +92,19 @@ def proven_against(n, m, candidate, keep):
     return max(0.0, total - price(candidate) - 1 - sum(price(k) + math.log(K) for k in arms))
 
 
-def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0, threshold="practical"):
+def run(
+    pull,
+    costs,
+    alpha,
+    horizon,
+    rng=None,
+    *,
+    delta=None,
+    tolerance=0.0,
+    threshold="practical",
+    reference=None,
+    level=None,
+):
     """COF's episodes with likelihood-ratio tests, one arm at a time, in batches of 1%."""
     K = len(costs)
     order = sorted(range(K), key=lambda arm: costs[arm])  # position in order of cost -> caller's arm
@@ -97,7 +115,7 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0, thr
     proven = threshold == "proven"
     c = math.log(horizon) if delta is None else -math.log(delta)
     if proven:
-        c += math.log(K)
+        c += math.log(K if level is None else 2 * K)
 
     cheapest, dearest = float(costs[order[0]]), float(costs[order[-1]])
     cost = [(costs[arm] - cheapest) / (dearest - cheapest) if dearest > cheapest else 0.0 for arm in order]
@@ -108,34 +126,65 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0, thr
             n[position] += 1
             pulled.append(order[position])
 
-    for k in range(K):
-        sample(k, 1)
+    def price(k):
+        return math.log(1 + math.pi * n[k]) / 2 if proven else 0.0
+
+    # A fixed bar: each arm alone, until it is on one side of it.
+    if level is not None:
+        for k in range(K):
+            if n[k] == 0:
+                sample(k, 1)
+            below = False
+            while len(pulled) < horizon and not below:
+                mean, bar = sums[k] / n[k], level - tolerance
+                Z = math.inf if bar < 0 else n[k] * kl(mean, bar) - price(k) if mean > bar else 0.0
+                W = n[k] * kl(mean, level) - price(k) if mean < level else 0.0
+                if c <= Z:
+                    events.append((len(pulled), "optimal", order[k]))
+                    sample(k, horizon)
+                    return pulled, events
+                if c <= W:
+                    events.append((len(pulled), "infeasible", order[k]))
+                    below = True
+                else:
+                    sample(k, max(1, n[k] // 100))
+            if not below:
+                return pulled, events
+        events.append((len(pulled), "unreachable", order[K - 1]))
+        keep = 1.0
+
+    last = K - 1 if reference is None else order.index(reference)
+    for k in range(last + 1):
+        if n[k] == 0:
+            sample(k, 1)
+    judges = list(range(K)) if reference is None else [last]
+    n, sums = n[: last + 1], sums[: last + 1]
 
     candidate = 0
     while len(pulled) < horizon:
         m = sums / n
         Z = {}
-        for i in range(candidate + 1, K):
+        for i in [k for k in judges if k > candidate]:
             Z[i] = evidence_for(n, m, candidate, i, keep, tolerance)
-            if proven:
-                Z[i] -= math.log(1 + math.pi * n[candidate]) / 2 + math.log(1 + math.pi * n[i]) / 2
+            Z[i] -= price(candidate) + price(i)
         gating = [i for i in Z if Z[i] < c]
         if not gating:
             events.append((len(pulled), "optimal", order[candidate]))
             sample(candidate, horizon)
             break
         if proven:
-            W = proven_against(n, m, candidate, keep)
+            W = proven_against(n, m, candidate, keep, judges, reference is not None)
         else:
-            others = [k for k in range(K) if k != candidate]
+            others = [k for k in judges if k != candidate]
             W, _ = evidence_against(n, m, candidate, others, keep)
         if c <= W:
-            events.append((len(pulled), "infeasible", order[candidate]))
+            if level is None:
+                events.append((len(pulled), "infeasible", order[candidate]))
             candidate += 1
             continue
 
         # b, the cheapest arm that looks good enough; one that two pulls might have made so is pulled first.
-        bar = keep * max(m[candidate:])
+        bar = keep * max(m[k] for k in judges if k >= candidate)
         b = candidate
         doubtful = None
         while m[b] < bar and doubtful is None:
@@ -159,9 +208,9 @@ def run(pull, costs, alpha, horizon, rng=None, *, delta=None, tolerance=0.0, thr
 
         # The gating arm that promises most, by the upper end of Wilson's interval.
         promise = {}
-        level = math.log(sum(n[candidate:]))
+        log_pulls = math.log(sum(n[candidate:]))
         for i in gating:
-            a = level / n[i]
+            a = log_pulls / n[i]
             u = (m[i] + a + math.sqrt(a * (2 * m[i] * (1 - m[i]) + a))) / (1 + 2 * a) if m[i] < 1 else 1.0
             lead = u - m[candidate] / keep
             promise[i] = lead * abs(lead) / (1 + r[i]) ** 2

@@ -1,6 +1,10 @@
 """Lower bounds on the pulls of every consistent policy: Theorems lb_low_cost, lb_high_cost and lb_joint.
 
 The theorems speak of the limit of E[n] / log T. At a horizon T the numbers here are the limit times log T.
+
+The paper's quality bar is relative to the best arm. Under another one the same change of measure needs fewer
+arms: a dearer arm, or one of the set A^k, must be a judge (see `roles`). Under a fixed level that some arm
+reaches, only cheap arms must be pulled.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from frugalbandits.bounds.divergence import Rewards, check_family, d_inf, reverse_d_inf
-from frugalbandits.bounds.roles import roles
+from frugalbandits.bounds.roles import Roles, roles
 from frugalbandits.errors import InputError
 from frugalbandits.problem import Problem, check_horizon
 
@@ -26,7 +30,7 @@ def lower_pulls(
 
     A cheap arm must be told from one that is good enough, an expensive arm from one so good that a* would
     not be. The bound is infinite where that gap is zero: then log T pulls, times any constant, are too
-    few. It is 0 where no Bernoulli mean could be so good.
+    few. It is 0 where no Bernoulli mean could be so good, and where the bar does not hang on the arm.
 
     Parameters
     ----------
@@ -50,9 +54,10 @@ def lower_pulls(
     level = math.log(check_horizon(horizon, problem.arms))
     check_family(rewards, sigma)
     who = roles(problem)
-    bars = np.where(who.cheap, problem.threshold, float(problem.means[who.optimal]) / (1.0 - problem.alpha))
+    bars = np.where(who.cheap, problem.threshold, float(problem.means[who.optimal]) / who.keep)
     with np.errstate(divide="ignore"):
         pulls = level / d_inf(problem.means, bars, rewards, sigma)
+    pulls[~(who.cheap | who.judges)] = 0.0
     pulls[who.optimal] = 0.0
     return pulls
 
@@ -110,7 +115,8 @@ def joint(
     Returns
     -------
     Joint or None
-        None where no arm is cheap: then nothing has to be ruled out.
+        None where no arm is cheap: then nothing has to be ruled out. None, too, under a fixed level that some
+        arm reaches: then no other arm can speak against a cheap one.
 
     Examples
     --------
@@ -133,7 +139,7 @@ def joint(
                 f"the cheap ones are: {cheap}"
             )
     chosen = who.dagger if arm is None else int(arm)
-    return None if chosen is None else _joint(problem, level, rewards, sigma, chosen)
+    return None if chosen is None or not who.judges.any() else _joint(who, level, rewards, sigma, chosen)
 
 
 def joints(
@@ -149,8 +155,10 @@ def joints(
     """
     level = math.log(check_horizon(horizon, problem.arms))
     check_family(rewards, sigma)
-    cheap = roles(problem).cheap
-    return tuple(_joint(problem, level, rewards, sigma, arm) for arm in problem.order.tolist() if cheap[arm])
+    who = roles(problem)
+    if not who.judges.any():
+        return ()
+    return tuple(_joint(who, level, rewards, sigma, arm) for arm in problem.order.tolist() if who.cheap[arm])
 
 
 def best_arm_pulls(
@@ -173,8 +181,9 @@ def best_arm_pulls(
     return bound.level / float(bound.weights[problem.best_arm])
 
 
-def _joint(problem: Problem, level: float, rewards: Rewards, sigma: float, arm: int) -> Joint:
-    bar = float(problem.means[arm]) / (1.0 - problem.alpha)
-    weights = reverse_d_inf(problem.means, bar, rewards, sigma)
+def _joint(who: Roles, level: float, rewards: Rewards, sigma: float, arm: int) -> Joint:
+    means = who.problem.means
+    weights = reverse_d_inf(means, float(means[arm]) / who.keep, rewards, sigma)
+    weights[~who.judges] = 0.0
     weights.setflags(write=False)
-    return Joint(arm, weights, level, problem.optimal_arm)
+    return Joint(arm, weights, level, who.optimal)

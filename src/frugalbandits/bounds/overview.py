@@ -13,6 +13,7 @@ from frugalbandits.bounds.programme import LeastRegret, Objective, least_regret
 from frugalbandits.bounds.roles import Roles, roles
 from frugalbandits.bounds.upper import CofUpper, cof_upper
 from frugalbandits.problem import Problem, check_horizon
+from frugalbandits.quality import RelativeToBest
 
 __all__ = ["FAMILIES", "OBJECTIVES", "Overview", "overview"]
 
@@ -33,7 +34,7 @@ class Overview:
     least
         The least regret, for each kind of rewards and each objective.
     upper
-        COF's upper bounds.
+        COF's upper bounds; None where the bar is not relative to the best arm.
     sigma
         Standard deviation of the Gaussian rewards.
     """
@@ -44,7 +45,7 @@ class Overview:
     lower: dict[Rewards, NDArray[np.float64]]
     joint: dict[Rewards, Joint | None]
     least: dict[tuple[Rewards, Objective], LeastRegret]
-    upper: CofUpper
+    upper: CofUpper | None
     sigma: float
 
 
@@ -69,6 +70,6 @@ def overview(problem: Problem, horizon: float, sigma: float = 1.0, delta: float 
             for family in FAMILIES
             for objective in OBJECTIVES
         },
-        cof_upper(problem, horizon, delta),
+        cof_upper(problem, horizon, delta) if isinstance(problem.quality, RelativeToBest) else None,
         sigma,
     )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.problem import Problem
+from frugalbandits.quality import AtLeast
 
 __all__ = ["Roles", "roles"]
 
@@ -27,6 +28,12 @@ class Roles:
     cheap, expensive
         Which arms stand before and after a* in the order of costs. Arms that cost the same stand in the
         caller's order, as in COF, so that an arm with the cost of a* is one or the other.
+    judges
+        Which arms could make another one infeasible, were they better: all of them, the reference of a bar
+        relative to one arm, none under a fixed level. A level that no arm reaches leaves the best arm to look
+        for, which is a bar relative to the best arm with nothing given up.
+    keep
+        The share of a judge's mean that is good enough, 1 - alpha.
     """
 
     problem: Problem
@@ -35,6 +42,8 @@ class Roles:
     dagger: int | None
     cheap: NDArray[np.bool_]
     expensive: NDArray[np.bool_]
+    judges: NDArray[np.bool_]
+    keep: float
 
     def label(self, arm: int) -> str:
         """Say what part an arm plays.
@@ -47,6 +56,8 @@ class Roles:
         """
         stars = {"a*": self.optimal, "i*": self.best, "a†": self.dagger}
         parts = [star for star, place in stars.items() if place == arm]
+        if arm == self.problem.reference:
+            parts.append("ref")
         if self.cheap[arm]:
             parts.append("cheap")
         if self.expensive[arm]:
@@ -70,4 +81,13 @@ def roles(problem: Problem) -> Roles:
     star = rank[problem.optimal_arm]
     before = problem.order[:star]
     dagger = int(before[np.argmax(problem.means[before])]) if star else None
-    return Roles(problem, problem.optimal_arm, problem.best_arm, dagger, rank < star, rank > star)
+    bar = problem.quality
+    judges = np.ones(problem.arms, np.bool_)
+    if isinstance(bar, AtLeast):
+        judges[:] = not problem.attainable
+    elif problem.reference is not None:
+        judges = np.arange(problem.arms) == problem.reference
+    keep = 1.0 if isinstance(bar, AtLeast) else 1.0 - bar.alpha
+    return Roles(
+        problem, problem.optimal_arm, problem.best_arm, dagger, rank < star, rank > star, judges, keep
+    )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from frugalbandits.bounds.roles import Roles, roles
 from frugalbandits.errors import InputError
 from frugalbandits.problem import Problem, check_horizon
+from frugalbandits.quality import RelativeToBest
 
 __all__ = ["CofUpper", "Rounds", "cof_upper", "rounds"]
 
@@ -101,6 +102,7 @@ def cof_upper(problem: Problem, horizon: float, delta: float | None = None, comb
     >>> round(upper.cost_regret), round(upper.quality_regret, 1)
     (286565, 336.2)
     """
+    _check_bar(problem)
     total = check_horizon(horizon, problem.arms)
     tolerance = _delta(delta, total)
     limit = -math.log(tolerance)
@@ -151,6 +153,7 @@ def rounds(
     2 702.3 True
     3 668.0 True
     """
+    _check_bar(problem)
     total = check_horizon(horizon, problem.arms)
     limit = -math.log(_delta(delta, total))
     who = roles(problem)
@@ -158,6 +161,14 @@ def rounds(
         raise InputError(f"arm must be the number of a cheap arm, one before a*, but it is {arm!r}")
     chosen = who.dagger if arm is None else int(arm)
     return () if chosen is None else _candidates(who, chosen, limit)
+
+
+def _check_bar(problem: Problem) -> None:
+    if not isinstance(problem.quality, RelativeToBest):
+        raise InputError(
+            "COF's upper bound is proved for a bar relative to the best arm only, but it is "
+            f"{problem.quality!r}"
+        )
 
 
 def _candidates(who: Roles, arm: int, limit: float) -> tuple[Rounds, ...]:

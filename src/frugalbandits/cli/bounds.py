@@ -21,6 +21,7 @@ from frugalbandits.cli.common import (
     prepare,
     problem_of,
     pull_count,
+    quality_option,
     whole,
 )
 from frugalbandits.errors import InputError
@@ -37,6 +38,7 @@ def bounds(
         str, typer.Argument(metavar="INSTANCE", help="A built-in name, or an instance file (.txt or .csv).")
     ],
     alpha: Annotated[float | None, alpha_option("default: the instance's own.")] = None,
+    quality: Annotated[str | None, quality_option("")] = None,
     horizon: Annotated[
         float, typer.Option(metavar="T", parser=pull_count, help="Pulls, such as 200000 or 5e6.")
     ] = 5_000_000,
@@ -62,11 +64,11 @@ def bounds(
     """Print the paper's bounds on pulls and regret as numbers.
 
     Lower bounds hold for every consistent policy in the limit of large T; the least regret is what all of
-    them together allow. COF's upper bound holds for rewards in [0, 1].
+    them together allow. COF's upper bound holds for rewards in [0, 1] and a bar relative to the best arm.
     """
     if policy and not simulate:
         raise InputError(f"--policy names what to simulate, but --simulate is not given: {policy[0]!r}")
-    problem = problem_of(instance, alpha)
+    problem = problem_of(instance, alpha, quality)
     chosen = list(dict.fromkeys(policy or ["cof"])) if simulate else []
     for name in chosen:
         resolve(name)

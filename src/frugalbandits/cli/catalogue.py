@@ -10,7 +10,7 @@ import typer
 
 import frugalbandits as fb
 from frugalbandits import report
-from frugalbandits.cli.common import FIGURES, alpha_option, app, file, prepare, problem_of
+from frugalbandits.cli.common import FIGURES, alpha_option, app, file, prepare, problem_of, quality_option
 from frugalbandits.errors import InputError
 from frugalbandits.instances import describe
 from frugalbandits.policies import resolve
@@ -31,21 +31,22 @@ def instances(
         typer.Argument(metavar="NAME|FILE", help="A built-in name, or an instance file (.txt or .csv)."),
     ] = None,
     alpha: Annotated[float | None, alpha_option("default: the instance's own.")] = None,
+    quality: Annotated[str | None, quality_option("")] = None,
     plot: Annotated[Path | None, file("Draw it as a figure too: .png, .pdf or .svg.")] = None,
 ) -> None:
     """List the built-in instances, or draw one of them.
 
-    An arm is feasible when its mean is at least (1 - alpha) times the highest mean; a* is the cheapest
-    feasible arm, i* the one with the highest mean.
+    An arm is feasible when its mean is at least (1 - alpha) times the highest mean, or what --quality says.
+    a* is the cheapest feasible arm, i* the one with the highest mean.
     """
     console = report.console()
     if instance is None:
         if plot is not None:
             raise InputError(f"--plot draws one instance, but none is named for {str(plot)!r}")
-        rows = [(name, fb.instance(name, alpha), describe(name)) for name in fb.instances()]
+        rows = [(name, fb.instance(name, alpha, quality=quality), describe(name)) for name in fb.instances()]
         console.print(report.instance_table(rows))
         return
-    problem = problem_of(instance, alpha)
+    problem = problem_of(instance, alpha, quality)
     source = describe(instance) if instance in fb.instances() else ""
     prepare(plot, "--plot", FIGURES)
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else 80

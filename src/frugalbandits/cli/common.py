@@ -32,6 +32,7 @@ __all__ = [
     "prepare",
     "problem_of",
     "pull_count",
+    "quality_option",
     "say",
     "whole",
 ]
@@ -145,17 +146,35 @@ def alpha_option(text: str) -> Any:
     return typer.Option(parser=number, metavar="A", help=f"Share of quality given up; {text}")
 
 
-def problem_of(name: str, alpha: float | None) -> fb.Problem:
+def quality_option(text: str) -> Any:
+    """Return an option for a quality bar."""
+    forms = "relative-to-best:A, relative-to:ARM:A or at-least:LEVEL"
+    return typer.Option(metavar="BAR", help=f"What is good enough, in place of --alpha: {forms}{text}.")
+
+
+def problem_of(name: str, alpha: float | None, quality: fb.Quality | str | None = None) -> fb.Problem:
     """Return the instance that is meant: a built-in name or a file."""
     path = Path(name)
     if name not in fb.instances() and (path.suffix or "/" in name or os.sep in name or path.is_file()):
-        return fb.read_instance(name, alpha)
-    return fb.instance(name, alpha)
+        return fb.read_instance(name, alpha, quality=quality)
+    return fb.instance(name, alpha, quality=quality)
 
 
-def chosen_policies(given: Sequence[str]) -> list[str]:
-    """Return the policies that are meant, each once: "all" are the paper's five, "every" all there are."""
+def chosen_policies(given: Sequence[str], any_bar: bool = False) -> list[str]:
+    """Return the policies that are meant, each once: "all" are the paper's five, "every" all there are.
+
+    With `any_bar` a group is those that know every kind of quality bar; one that is named must be among them.
+    """
     groups = {"all": PAPER_POLICIES, "every": fb.policies()}
+    if any_bar:
+        able = tuple(name for name in fb.policies() if resolve(name).any_bar)
+        groups = {key: tuple(name for name in able if name in group) for key, group in groups.items()}
+        for name in given:
+            if name not in groups and name not in able and name in fb.policies():
+                raise InputError(
+                    f"{name} knows a quality bar relative to the best arm only; those that know others are: "
+                    f"{', '.join(able)}"
+                )
     names = list(dict.fromkeys(name for each in given for name in groups.get(each, (each,))))
     for name in names:
         resolve(name)

@@ -22,7 +22,7 @@ from frugalbandits.cli.common import FIGURES, INTERRUPTED, alpha_option, app, fi
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.files import check_writable
 from frugalbandits.interrupts import interruptible
-from frugalbandits.problem import check_alpha
+from frugalbandits.quality import check_alpha
 
 __all__ = ["goodreads", "group", "movielens"]
 

@@ -25,6 +25,7 @@ from frugalbandits.cli.common import (
     prepare,
     problem_of,
     pull_count,
+    quality_option,
     whole,
 )
 from frugalbandits.errors import InputError
@@ -46,12 +47,14 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A policy; repeat for more. 'all' (the default): the paper's five; 'every': all there are.",
+            help="A policy; repeat for more. 'all' (the default): the paper's five; 'every': all there are. "
+            "With --quality, those of them that know the bar; 'every' is the default then.",
         ),
     ] = None,
     alpha: Annotated[
         list[float] | None, alpha_option("repeat for more. Default: the instance's own.")
     ] = None,
+    quality: Annotated[list[str] | None, quality_option("; repeat for more")] = None,
     horizon: Annotated[
         float, typer.Option(metavar="T", parser=pull_count, help="Pulls in each run, such as 200000 or 5e6.")
     ] = 100_000,
@@ -70,7 +73,10 @@ def simulate(
     Cost regret adds what each pull costs more than a*, the cheapest arm that is good enough; quality
     regret adds what each pull's mean lacks to be good enough; summed regret is both together.
     """
-    jobs = _jobs(instance, policy or ["all"], alpha or [None])
+    if alpha and quality:
+        given = f"--alpha {alpha[0]:g} and --quality {quality[0]}"
+        raise InputError(f"{given} both say what is good enough: give one")
+    jobs = _jobs(instance, policy or [], alpha or quality or [None])
     model = resolve_rewards(rewards)
     for job in jobs:
         check_horizon(horizon, job.problem.arms)
@@ -87,7 +93,7 @@ def simulate(
             fb.simulate(job.problem, job.policy, short, runs=1, checkpoints=1, rewards=model)
         cells = []
         for number, job in enumerate(jobs):
-            what = f"{job.instance}, alpha {job.problem.alpha:g}, {job.policy}"
+            what = f"{job.instance}, {job.problem.quality.short}, {job.policy}"
             show(what, number * runs)
             start = time.perf_counter()
             result = fb.simulate(
@@ -130,14 +136,21 @@ class _Job(NamedTuple):
     policy: str
 
 
-def _jobs(instances: Sequence[str], policies: Sequence[str], alphas: Sequence[float | None]) -> list[_Job]:
-    names = chosen_policies(policies)
-    return [
-        _Job(given, problem, name)
+def _jobs(
+    instances: Sequence[str], policies: Sequence[str], bars: Sequence[float | str | None]
+) -> list[_Job]:
+    problems = [
+        (given, problem)
         for given in dict.fromkeys(instances)
-        for problem in dict.fromkeys(problem_of(given, alpha) for alpha in alphas)
-        for name in names
+        for problem in dict.fromkeys(_problem(given, bar) for bar in bars)
     ]
+    paper = all(isinstance(problem.quality, fb.RelativeToBest) for _, problem in problems)
+    names = chosen_policies(policies or ["all" if paper else "every"], any_bar=not paper)
+    return [_Job(given, problem, name) for given, problem in problems for name in names]
+
+
+def _problem(given: str, bar: float | str | None) -> fb.Problem:
+    return problem_of(given, None, bar) if isinstance(bar, str) else problem_of(given, bar)
 
 
 def _check_memory(jobs: Sequence[_Job], runs: int, checkpoints: int) -> None:
@@ -156,7 +169,7 @@ def _check_memory(jobs: Sequence[_Job], runs: int, checkpoints: int) -> None:
 
 
 def _by_problem(cells: Sequence[report.Cell]) -> list[list[report.Cell]]:
-    grouped = groupby(cells, key=lambda cell: (cell.instance, cell.result.problem.alpha))
+    grouped = groupby(cells, key=lambda cell: (cell.instance, cell.result.problem.quality))
     return [list(group) for _, group in grouped]
 
 

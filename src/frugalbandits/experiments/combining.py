@@ -27,7 +27,8 @@ from frugalbandits.experiments.reward_line import (
     rows,
     span,
 )
-from frugalbandits.problem import Problem, check_alpha
+from frugalbandits.problem import Problem
+from frugalbandits.quality import check_alpha
 
 __all__ = ["GATING", "Snapshot", "epsilon", "snapshot"]
 

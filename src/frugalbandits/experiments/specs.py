@@ -45,7 +45,7 @@ INSTANCES = ("goodreads", "movielens")
 ALPHAS = (0.01, *(round(0.05 * step, 2) for step in range(1, 13)))
 
 # What a result depends on besides its settings.
-_RESULT_SOURCES = ("problem.py", "rewards.py", "driver.py", "simulate.py", "policies/*.py")
+_RESULT_SOURCES = ("quality.py", "problem.py", "rewards.py", "driver.py", "simulate.py", "policies/*.py")
 # "random-7-12": problem 12 of the random family that is drawn with seed 7.
 _RANDOM = re.compile(r"random-([0-9]+)-([0-9]{1,4})")
 

@@ -23,12 +23,15 @@ from numpy.typing import NDArray
 
 from frugalbandits.compiled import inlined, inner
 from frugalbandits.errors import InputError
+from frugalbandits.problem import cost_order
+from frugalbandits.quality import AtLeast, Quality, RelativeToBest
 
 __all__ = [
     "EVENTS",
     "FOREVER",
     "INFEASIBLE",
     "OPTIMAL",
+    "UNREACHABLE",
     "Batch",
     "Bounds",
     "Journal",
@@ -57,10 +60,12 @@ Floats = NDArray[np.float64]
 # Repeats of a batch that ends only with the horizon.
 FOREVER = 1 << 62
 
-# Kinds of journal entries, and their public names.
+# Kinds of journal entries, and their public names. UNREACHABLE: no arm reaches a fixed level; the best one is
+# looked for from then on.
 INFEASIBLE = 0
 OPTIMAL = 1
-EVENTS = ("infeasible", "optimal")
+UNREACHABLE = 2
+EVENTS = ("infeasible", "optimal", "unreachable")
 
 
 class Batch(NamedTuple):
@@ -71,14 +76,43 @@ class Batch(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a policy is told before it starts: costs from cheapest to most expensive, alpha, horizon.
+    """What a policy is told before it starts: costs from cheapest to most expensive, the bar, the horizon.
 
-    `horizon` is None where none was given; a policy that needs one says so in `start`.
+    `horizon` is None where none was given; a policy that needs one says so in `start`. `reference` is the arm
+    that a bar relative to one arm names, by rank of cost; -1 for other bars.
     """
 
     costs: Floats
-    alpha: float
+    quality: Quality
     horizon: int | None
+    reference: int = -1
+
+    @classmethod
+    def of(cls, costs: Floats, quality: Quality, horizon: int | None, reference: int | None) -> Setting:
+        """Return the setting of arms in the caller's order."""
+        order = cost_order(costs)
+        rank = -1 if reference is None else int(np.flatnonzero(order == reference)[0])
+        return cls(costs[order], quality, horizon, rank)
+
+    @property
+    def alpha(self) -> float:
+        """The share of the best quality that may be given up; other bars are refused."""
+        if not isinstance(self.quality, RelativeToBest):
+            raise InputError(f"alpha is a bar relative to the best option, but this is {self.quality!r}")
+        return self.quality.alpha
+
+    @property
+    def keep(self) -> float:
+        """The share of the quality of another arm that is good enough, 1 - alpha.
+
+        A fixed level that no arm reaches leaves the best arm to look for: nothing is given up of that.
+        """
+        return 1.0 if isinstance(self.quality, AtLeast) else 1.0 - self.quality.alpha
+
+    @property
+    def level(self) -> float:
+        """The fixed level, -1 for other bars."""
+        return self.quality.level if isinstance(self.quality, AtLeast) else -1.0
 
 
 class Tally(NamedTuple):
@@ -129,9 +163,13 @@ def new_tally(arms: int) -> Tally:
     return Tally(np.zeros(arms, np.int64), np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms))
 
 
-def new_journal(arms: int) -> Journal:
-    """Return an empty journal; each arm can be deemed infeasible or optimal once."""
-    return Journal(np.zeros(1, np.int64), np.zeros(arms + 1, np.int64), np.zeros(arms + 1, np.int64))
+def new_journal(arms: int, fixed: bool = False) -> Journal:
+    """Return an empty journal: each arm can be deemed infeasible or optimal once.
+
+    Under a fixed level, all arms can be infeasible and one is optimal nevertheless.
+    """
+    entries = arms + 2 if fixed else arms + 1
+    return Journal(np.zeros(1, np.int64), np.zeros(entries, np.int64), np.zeros(entries, np.int64))
 
 
 @inlined
@@ -243,6 +281,8 @@ class Policy(ABC):
 
     #: One line for the list of policies, ending with the source.
     title: ClassVar[str]
+    #: True when it knows every kind of quality bar, not only the one relative to the best arm.
+    any_bar: ClassVar[bool] = False
     #: True when `plan` draws random numbers; only then is it given a generator.
     randomised: ClassVar[bool] = False
     #: The compiled function ``plan(state, rng) -> Batch``.
@@ -259,6 +299,15 @@ class Policy(ABC):
     @abstractmethod
     def reason(self, state: Any, arm: int) -> str:
         """Say in a few words why the planned batch pulls this arm."""
+
+    def begin(self, setting: Setting) -> State:
+        """Start, unless the quality bar is of a kind that this policy does not know."""
+        if not self.any_bar and not isinstance(setting.quality, RelativeToBest):
+            raise InputError(
+                f"{type(self).__name__} knows a quality bar relative to the best option only, but it is "
+                f"{setting.quality!r}; COF and GLRCOF know it"
+            )
+        return self.start(setting)
 
     def made_anew(self, version: int) -> tuple[str, ...]:
         """Name the parts of a state that a stored session of this format version has in no usable form.

@@ -4,6 +4,10 @@ Candidates are evaluated from cheapest to most expensive. In the episode of cand
 are the more expensive ones that l has not yet been shown to be good enough for; l is optimal when none
 is left, and infeasible when all arms together speak against it with confidence 1 - delta. Line numbers
 in the comments are those of Algorithm 1.
+
+The paper's quality bar is relative to the best arm. Relative to one arm, that arm alone can be gating and
+speak against a candidate. With a fixed level a candidate is optimal when its LCB is above the level, and
+infeasible when its UCB is not: `episodes` has what that changes in the order of things.
 """
 
 from __future__ import annotations
@@ -19,28 +23,32 @@ from frugalbandits.compiled import compiled, inlined, inner
 from frugalbandits.errors import InputError
 from frugalbandits.policies.base import (
     FOREVER,
-    INFEASIBLE,
-    OPTIMAL,
     Batch,
     Bounds,
     Journal,
     Policy,
     Setting,
     Tally,
-    all_seen,
     check_delta,
     check_tolerance,
     handed,
     mean,
     new_journal,
     new_tally,
-    note,
     radius,
     single,
-    unseen,
 )
 from frugalbandits.policies.cof_biased import new_targets, next_targets, unmet_target
 from frugalbandits.policies.cof_repeats import safe_repeats
+from frugalbandits.policies.episodes import (
+    has_level,
+    is_judge,
+    reason,
+    rule_out,
+    settle,
+    statuses,
+    unseen_arms,
+)
 
 __all__ = ["COF", "COFState"]
 
@@ -52,6 +60,8 @@ class COFState(NamedTuple):
     journal: Journal
     prices: NDArray[np.float64]
     keep: float  # 1 - alpha
+    reference: int  # the arm that sets the bar, or -1
+    level: float  # the fixed bar, or -1
     limit: float  # log(1 / delta)
     combine: bool
     exclusive: bool
@@ -83,7 +93,7 @@ def gating_arms(state: Any) -> NDArray[np.bool_]:
     gating = np.zeros(arms, np.bool_)
     floor = lcb(state, candidate) + state.tolerance
     for i in range(candidate + 1, arms):
-        gating[i] = state.keep * ucb(state, i) >= floor
+        gating[i] = is_judge(state, i) and state.keep * ucb(state, i) >= floor
     return gating
 
 
@@ -101,7 +111,7 @@ def evidence_against(state: Any) -> float:
     strongest = 0.0
     for k in range(len(state.prices)):
         gap = mean(state, k) - level
-        if gap > 0:
+        if gap > 0 and is_judge(state, k):
             term = 2 * state.tally.pulls[k] * gap * gap
             total += term
             if k > candidate:
@@ -132,32 +142,47 @@ def sampled_arms(state: Any, gating: NDArray[np.bool_]) -> NDArray[np.int64]:
     return chosen[:count].copy()
 
 
+@inlined
+def alone(arm: int, repeats: int) -> Batch:
+    """Return a batch of one arm."""
+    return Batch(single(arm), repeats)
+
+
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
     """One turn of the while loop of Algorithm 1, up to the next pulls."""
-    if not all_seen(state):  # line 1
-        return Batch(unseen(state), 1)
-    if state.settled[0] == 1:  # line 5, thereafter
-        return Batch(single(state.candidate[0]), FOREVER)
-    if state.cost_biased:
-        arm = unmet_target(state)
-        if arm >= 0:
-            return Batch(single(arm), state.targets[arm] - handed(state, arm))
     while True:
+        unseen = unseen_arms(state)
+        if len(unseen) > 0:  # line 1
+            return Batch(unseen, 1)
+        candidate = state.candidate[0]
+        if state.settled[0] == 1:  # line 5, thereafter
+            return alone(candidate, FOREVER)
+        if has_level(state):
+            if lcb(state, candidate) + state.tolerance > state.level:
+                settle(state)
+            elif ucb(state, candidate) <= state.level:
+                rule_out(state)
+            else:
+                nobody = np.zeros(len(state.prices), np.bool_)
+                return alone(candidate, safe_repeats(state, single(candidate), nobody))
+            continue
+        if state.cost_biased:
+            arm = unmet_target(state)
+            if arm >= 0:
+                return alone(arm, state.targets[arm] - handed(state, arm))
         gating = gating_arms(state)  # line 3
         if not np.any(gating):  # lines 4-5
-            note(state, OPTIMAL, state.candidate[0])
-            state.settled[0] = 1
-            return Batch(single(state.candidate[0]), FOREVER)
-        if evidence_against(state) < state.limit:  # line 9: the product of the epsilons exceeds delta
+            settle(state)
+        elif evidence_against(state) >= state.limit:  # line 9: the product of the epsilons is at most delta
+            rule_out(state)  # line 10
+        else:
             break
-        note(state, INFEASIBLE, state.candidate[0])  # line 10
-        state.candidate[0] += 1
     arms = sampled_arms(state, gating)  # lines 12-15
     if state.cost_biased:
         next_targets(state, arms, gating)
         arm = unmet_target(state)
-        return Batch(single(arm), state.targets[arm] - handed(state, arm))
+        return alone(arm, state.targets[arm] - handed(state, arm))
     return Batch(arms, safe_repeats(state, arms, gating))
 
 
@@ -183,7 +208,8 @@ class COF(Policy):
         An arm whose mean is within so much of the threshold counts as good enough, so that near-ties end:
         a gating arm i is cleared when (1 - alpha) UCB_i - tolerance < LCB_l. While the confidence bounds
         hold, the arm that is settled on costs no more than the optimal one and its mean is at least
-        (1 - alpha) max(mu) - tolerance. From 0, which is the paper's algorithm, to 1.
+        (1 - alpha) max(mu) - tolerance. From 0, which is the paper's algorithm, to 1. Under a fixed level,
+        the candidate is optimal when LCB_l + tolerance is above it.
 
     Examples
     --------
@@ -197,6 +223,7 @@ class COF(Policy):
 
     title: ClassVar[str] = "Cost-Ordered Feasibility (Juneja, Joe-Wong, Yagan 2026)"
     plan: ClassVar[Any] = staticmethod(plan)
+    any_bar: ClassVar[bool] = True
 
     delta: float | None = None
     combine: bool = True
@@ -218,9 +245,11 @@ class COF(Policy):
             limit = 2.0 * math.log(self.needs_horizon(setting) / arms)
         return COFState(
             tally=new_tally(arms),
-            journal=new_journal(arms),
+            journal=new_journal(arms, fixed=setting.level >= 0),
             prices=np.array(setting.costs, dtype=np.float64),
-            keep=1.0 - setting.alpha,
+            keep=setting.keep,
+            reference=setting.reference,
+            level=setting.level,
             limit=limit,
             combine=bool(self.combine),
             exclusive=bool(self.exclusive),
@@ -234,30 +263,11 @@ class COF(Policy):
 
     def bounds(self, state: COFState) -> Bounds:
         arms = range(len(state.prices))
-        candidate, settled = int(state.candidate[0]), bool(state.settled[0])
         gating = gating_arms(state)
         lower = np.array([lcb(state, k) for k in arms])
         upper = np.array([ucb(state, k) for k in arms])
         highest = max((lower[i] for i in arms if gating[i]), default=-math.inf)
-
-        def status(arm: int) -> str:
-            if arm == candidate:
-                return "optimal" if settled else "candidate"
-            if arm < candidate:
-                return "infeasible"
-            if settled:
-                return "not needed"
-            if not gating[arm]:
-                return "cleared"
-            return "gating" if upper[arm] > highest else "paused"
-
-        return Bounds(lower, upper, tuple(status(k) for k in arms), candidate)
+        return Bounds(lower, upper, statuses(state, ~gating, upper <= highest), int(state.candidate[0]))
 
     def reason(self, state: COFState, arm: int) -> str:
-        if state.tally.pulls[arm] + state.tally.pending[arm] == 0:
-            return "first look at every option"
-        if state.settled[0]:
-            return "settled: the cheapest option that is good enough"
-        if arm == state.candidate[0]:
-            return "candidate: the cheapest option not ruled out"
-        return "gating: tells whether the candidate is good enough"
+        return reason(state, arm)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.compiled import inner
 from frugalbandits.policies.base import handed, mean
+from frugalbandits.policies.episodes import is_judge
 
 __all__ = ["new_targets", "next_targets", "unmet_target"]
 
@@ -68,7 +69,8 @@ def shares_of(state: Any, filtered: NDArray[np.int64], gating: NDArray[np.bool_]
     arms = len(gating)
     best = 0.0
     for k in range(arms):
-        best = max(best, mean(state, k))
+        if is_judge(state, k):
+            best = max(best, mean(state, k))
     shares = np.zeros(arms)
     if mean(state, candidate) >= state.keep * best:
         for i in filtered[1:]:

@@ -9,7 +9,8 @@ one-pass algorithm. Only what decides the batch is asked for:
 - any other more expensive arm must stay out of the gating set, or stay filtered and not be ahead of
   the candidate (then it matters to nothing whether it is in the set);
 - in an exclusive pass one gating arm must stay in the set and ahead of the candidate;
-- the evidence against the candidate must stay below its limit.
+- the evidence against the candidate must stay below its limit;
+- under a fixed level, the level must stay between the candidate's bounds, and that is all.
 
 Ends are moved outward by `SLACK` so that rounding cannot turn a safe batch into an unsafe one.
 """
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.compiled import inlined, inner
+from frugalbandits.policies.episodes import has_level, is_judge
 
 __all__ = ["safe_repeats"]
 
@@ -67,7 +69,7 @@ def evidence_stays_below(state: Any, sampled: NDArray[np.bool_], more: int, widt
         pulls = tally.pulls[k] + (more if sampled[k] else 0)
         most = tally.sums[k] + (more if sampled[k] else 0)
         gap = most / pulls - level if pulls > 0 else 0.0
-        if gap > 0:
+        if gap > 0 and is_judge(state, k):
             term = 2 * pulls * gap * gap
             if state.combine:
                 total += term
@@ -119,7 +121,7 @@ def pass_stays(state: Any, sampled: NDArray[np.bool_], more: int, width: float) 
             high = highest_lcb(tally.sums[i], tally.pulls[i], more, width)
             if low <= (second if high == first else first):
                 return False
-        else:
+        elif is_judge(state, i):
             bound = tally.sums[i] / tally.pulls[i] + width / math.sqrt(tally.pulls[i]) + SLACK
             stays_out = state.keep * bound < floor_low
             stays_filtered = bound <= filter_low and (
@@ -131,10 +133,23 @@ def pass_stays(state: Any, sampled: NDArray[np.bool_], more: int, width: float) 
 
 
 @inner
+def level_stays_between(state: Any, more: int, width: float) -> bool:
+    """Tell whether the candidate cannot be told from the fixed level within `more` pulls."""
+    tally = state.tally
+    candidate = state.candidate[0]
+    if lowest_ucb(tally.sums[candidate], tally.pulls[candidate], more, width) <= state.level:
+        return False
+    highest = highest_lcb(tally.sums[candidate], tally.pulls[candidate], more, width)
+    return highest + state.tolerance <= state.level
+
+
+@inner
 def is_safe(
     state: Any, sampled: NDArray[np.bool_], gating: NDArray[np.bool_], alone: bool, more: int, width: float
 ) -> bool:
     """Tell whether the batch is planned the same after each of the next `more` passes."""
+    if has_level(state):
+        return level_stays_between(state, more, width)
     if not evidence_stays_below(state, sampled, more, width):
         return False
     if alone:

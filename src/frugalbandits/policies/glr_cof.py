@@ -18,6 +18,9 @@ w_l n_l + w_i n_i is then least at n_l / n_i = r = sqrt(w_i / w_l), and is w_l (
 - the gating arm with the greatest (u_i - m_l / (1 - alpha))^2 / (1 + r_i)^2 is taken, where u_i is an upper
   bound of its mean, so that an arm with an unlucky start is found out;
 - an arm that may be b, had two more pulls paid 1, is pulled first: which pulls are regretted hangs on it.
+
+Relative to one arm in place of the best, that arm is the only one that gates, and bar = (1 - alpha) times its
+mean. Under a fixed level the candidate is pulled alone: `episodes` has the order of things.
 """
 
 from __future__ import annotations
@@ -33,26 +36,40 @@ from frugalbandits.compiled import compiled, inlined, inner
 from frugalbandits.errors import InputError
 from frugalbandits.policies.base import (
     FOREVER,
-    INFEASIBLE,
-    OPTIMAL,
     Batch,
     Bounds,
     Journal,
     Policy,
     Setting,
     Tally,
-    all_seen,
     check_delta,
     check_tolerance,
     handed,
     mean,
     new_journal,
     new_tally,
-    note,
     single,
-    unseen,
 )
-from frugalbandits.policies.glr_tests import ARM, evidence_against, evidence_for, interval, penalty
+from frugalbandits.policies.episodes import (
+    has_level,
+    is_judge,
+    judges,
+    reach,
+    reason,
+    rule_out,
+    settle,
+    statuses,
+    unseen_arms,
+)
+from frugalbandits.policies.glr_tests import (
+    ARM,
+    above_level,
+    below_level,
+    evidence_against,
+    evidence_for,
+    interval,
+    penalty,
+)
 
 __all__ = ["GLRCOF", "GLRCOFState"]
 
@@ -69,8 +86,11 @@ class GLRCOFState(NamedTuple):
     journal: Journal
     prices: NDArray[np.float64]  # costs, scaled to their range
     keep: float  # 1 - alpha
+    reference: int  # the arm that sets the bar, or -1
+    level: float  # the fixed bar, or -1
     tolerance: float
     limit: float  # c: evidence that a conclusion takes
+    proven: bool  # whether evidence is taken off for not knowing the means
     entry: float  # what each arm pays to take part in W; 0 with the practical threshold
     candidate: NDArray[np.int64]
     settled: NDArray[np.int64]
@@ -85,20 +105,33 @@ def facts(state: Any) -> Any:
     for k in range(len(arms)):
         arms[k].pulls = tally.pulls[k]
         arms[k].total = tally.sums[k]
-        if state.entry > 0:
+        arms[k].judge = is_judge(state, k)
+        if state.proven:
             arms[k].penalty = penalty(arms[k].pulls)
     return arms
 
 
 @inner
 def least_evidence(state: Any, arms: Any) -> float:
-    """Set Z_i of every more expensive arm and return the least; no arm: no limit."""
+    """Set Z_i of every judge that costs more and return the least; no judge: no limit."""
     candidate = state.candidate[0]
+    if has_level(state):
+        return above_level(arms, candidate, state.level - state.tolerance)
     least = np.inf
     for i in range(candidate + 1, len(arms)):
-        evidence_for(arms, candidate, i, state.keep, state.tolerance)
-        least = min(least, arms[i].evidence)
+        if arms[i].judge:
+            evidence_for(arms, candidate, i, state.keep, state.tolerance)
+            least = min(least, arms[i].evidence)
     return least
+
+
+@inner
+def counter_evidence(state: Any, arms: Any) -> float:
+    """Return W."""
+    candidate = state.candidate[0]
+    if has_level(state):
+        return below_level(arms, candidate, state.level)
+    return evidence_against(arms, candidate, state.keep, state.entry)
 
 
 @inlined
@@ -124,11 +157,14 @@ def regret_ratio(loss: float, price: float, gap: float) -> float:
 def next_arm(state: Any, arms: Any) -> int:
     """Return the arm to pull: the candidate, the gating arm that promises most, or one in doubt."""
     candidate = state.candidate[0]
+    if has_level(state):
+        return candidate
     prices = state.prices
     best = 0.0
     pulls = 0
-    for k in range(candidate, len(arms)):
-        best = max(best, mean(state, k))
+    for k in range(candidate, reach(state)):
+        if arms[k].judge:
+            best = max(best, mean(state, k))
         pulls += handed(state, k)
     bar = state.keep * best
     b = candidate
@@ -144,7 +180,7 @@ def next_arm(state: Any, arms: Any) -> int:
     most = -np.inf
     ratio = 1.0
     for i in range(candidate + 1, len(arms)):
-        if arms[i].evidence < state.limit:  # a gating arm
+        if arms[i].judge and arms[i].evidence < state.limit:  # a gating arm
             lead = upper_bound(state, i, level) - floor
             r = regret_ratio(loss, prices[i] - prices[b], bar - mean(state, i))
             promise = lead * abs(lead) / ((1 + r) * (1 + r))
@@ -156,23 +192,24 @@ def next_arm(state: Any, arms: Any) -> int:
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
     """Draw the conclusions, then bring one arm further by 1% of its pulls."""
-    if not all_seen(state):
-        return Batch(unseen(state), 1)
-    if state.settled[0] == 1:
-        return Batch(single(state.candidate[0]), FOREVER)
-    arm = state.target[0]
-    if handed(state, arm) < state.target[1]:
-        return Batch(single(arm), state.target[1] - handed(state, arm))
-    arms = facts(state)
+    arms = np.zeros(0, ARM)
     while True:
-        if least_evidence(state, arms) >= state.limit:
-            note(state, OPTIMAL, state.candidate[0])
-            state.settled[0] = 1
+        unseen = unseen_arms(state)
+        if len(unseen) > 0:
+            return Batch(unseen, 1)
+        if state.settled[0] == 1:
             return Batch(single(state.candidate[0]), FOREVER)
-        if evidence_against(arms, state.candidate[0], state.keep, state.entry) < state.limit:
+        arm = state.target[0]
+        if handed(state, arm) < state.target[1]:
+            return Batch(single(arm), state.target[1] - handed(state, arm))
+        if len(arms) == 0:
+            arms = facts(state)
+        if least_evidence(state, arms) >= state.limit:
+            settle(state)
+        elif counter_evidence(state, arms) >= state.limit:
+            rule_out(state)
+        else:
             break
-        note(state, INFEASIBLE, state.candidate[0])
-        state.candidate[0] += 1
     arm = next_arm(state, arms)
     more = max(1, handed(state, arm) // GROWTH)
     state.target[0] = arm
@@ -213,6 +250,7 @@ class GLRCOF(Policy):
 
     title: ClassVar[str] = "Cost-Ordered Feasibility with likelihood-ratio tests (this package)"
     plan: ClassVar[Any] = staticmethod(plan)
+    any_bar: ClassVar[bool] = True
 
     delta: float | None = None
     tolerance: float = 0.0
@@ -227,19 +265,26 @@ class GLRCOF(Policy):
     def start(self, setting: Setting) -> GLRCOFState:
         arms = len(setting.costs)
         limit = -math.log(1 / self.needs_horizon(setting) if self.delta is None else self.delta)
-        entry = math.log(arms) if self.threshold == "proven" else 0.0
+        proven = self.threshold == "proven"
+        fixed = setting.level >= 0
+        if proven:
+            # Wrong conclusions are shared out among the arms; with a level there are twice as many kinds.
+            limit += math.log(2 * arms if fixed else arms)
         cheapest, dearest = float(setting.costs[0]), float(setting.costs[-1])
         # Halves, because the range itself may be beyond the largest float.
         span = dearest / 2 - cheapest / 2
         scaled = (setting.costs / 2 - cheapest / 2) / span if span > 0 else np.zeros(arms)
         return GLRCOFState(
             tally=new_tally(arms),
-            journal=new_journal(arms),
+            journal=new_journal(arms, fixed),
             prices=scaled,
-            keep=1.0 - setting.alpha,
+            keep=setting.keep,
+            reference=setting.reference,
+            level=setting.level,
             tolerance=float(self.tolerance),
-            limit=limit + entry,
-            entry=entry,
+            limit=limit,
+            proven=proven,
+            entry=math.log(arms) if proven and setting.reference < 0 else 0.0,
             candidate=np.zeros(1, np.int64),
             settled=np.zeros(1, np.int64),
             target=np.zeros(2, np.int64),
@@ -247,36 +292,22 @@ class GLRCOF(Policy):
 
     def bounds(self, state: GLRCOFState) -> Bounds:
         arms = facts(state)
-        candidate, settled = int(state.candidate[0]), bool(state.settled[0])
-        least_evidence(state, arms)
-        evidence = np.where(np.arange(len(arms)) > candidate, arms["evidence"], np.nan)
-        if not settled:
-            evidence[candidate] = evidence_against(arms, candidate, state.keep, state.entry)
+        candidate = int(state.candidate[0])
+        least = least_evidence(state, arms)
+        evidence = np.where(judges(state), arms["evidence"], np.nan)
+        if not state.settled[0]:
+            evidence[candidate] = counter_evidence(state, arms)
+        if has_level(state):
+            evidence[candidate] = max(least, 0.0 if state.settled[0] else evidence[candidate])
         ends = [interval(arm.pulls, arm.total, state.limit) for arm in arms]
-
-        def status(arm: int) -> str:
-            if arm == candidate:
-                return "optimal" if settled else "candidate"
-            if arm < candidate:
-                return "infeasible"
-            if settled:
-                return "not needed"
-            return "gating" if evidence[arm] < state.limit else "cleared"
-
         return Bounds(
             lower=np.array([low for low, _ in ends]),
             upper=np.array([high for _, high in ends]),
-            status=tuple(status(k) for k in range(len(arms))),
+            status=statuses(state, evidence >= state.limit, np.zeros(len(arms), np.bool_)),
             candidate=candidate,
             evidence=evidence,
             needed=state.limit,
         )
 
     def reason(self, state: GLRCOFState, arm: int) -> str:
-        if state.tally.pulls[arm] + state.tally.pending[arm] == 0:
-            return "first look at every option"
-        if state.settled[0]:
-            return "settled: the cheapest option that is good enough"
-        if arm == state.candidate[0]:
-            return "candidate: the cheapest option not ruled out"
-        return "gating: tells whether the candidate is good enough"
+        return reason(state, arm)

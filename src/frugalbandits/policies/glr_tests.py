@@ -19,6 +19,9 @@ and ends at the minimum.
 With a tolerance eps the candidate needs to be within eps only, so Z_i has kappa y - eps in place of kappa y.
 That is a cubic, and its root is found by Newton's method.
 
+Under a fixed level x the other arms have no part in it: Z = n_l kl(m_l, x - eps) if m_l > x - eps, and
+W = n_l kl(m_l, x) if m_l < x. Relative to one arm, W has that arm alone in its sum.
+
 The functions take records, one an arm: compiled code counts the references of every array it is handed.
 """
 
@@ -31,7 +34,7 @@ import numpy as np
 
 from frugalbandits.compiled import inlined, inner
 
-__all__ = ["ARM", "evidence_against", "evidence_for", "interval", "penalty"]
+__all__ = ["ARM", "above_level", "below_level", "evidence_against", "evidence_for", "interval", "penalty"]
 
 # A level that was rounded to 0 is taken for this: at a minimum no divergence is infinite.
 TINY = 1e-300
@@ -45,6 +48,7 @@ ARM = np.dtype(
                 ("total", np.float64),  # sum of the rewards
                 ("penalty", np.float64),  # what the proven threshold takes off this arm's evidence
                 ("evidence", np.float64),  # Z_i
+                ("judge", np.bool_),  # whether it may disqualify a candidate
                 ("active", np.bool_),  # whether it has a part in W
             ],
             align=True,
@@ -182,11 +186,12 @@ def evidence_against(arms: Any, candidate: int, keep: float, entry: float) -> fl
     """
     pulls_l, total_l = arms[candidate].pulls, arms[candidate].total
     for k in range(len(arms)):
-        arms[k].active = k != candidate and keep * arms[k].total * pulls_l > total_l * arms[k].pulls
+        judge = arms[k].judge and k != candidate
+        arms[k].active = judge and keep * arms[k].total * pulls_l > total_l * arms[k].pulls
     y, z = drop_to_level(arms, candidate, keep)
     if y < 0:
         return 0.0
-    value = 0.0
+    value = -arms[candidate].penalty
     if entry > 0:
         best = 0
         most = -np.inf
@@ -198,14 +203,32 @@ def evidence_against(arms: Any, candidate: int, keep: float, entry: float) -> fl
                     best, most = k, net
         arms[best].active = True
         y, z = drop_to_level(arms, candidate, keep)
-        value = -arms[candidate].penalty - 1
+        value -= 1
     value += divergence(pulls_l, total_l, keep * y, (1 - keep) + keep * z)
     for k in range(len(arms)):
         if arms[k].active:
-            value += divergence(arms[k].pulls, arms[k].total, y, z)
-            if entry > 0:
-                value -= arms[k].penalty + entry
+            value += divergence(arms[k].pulls, arms[k].total, y, z) - arms[k].penalty - entry
     return max(value, 0.0)
+
+
+@inner
+def above_level(arms: Any, candidate: int, level: float) -> float:
+    """Return Z under a fixed level: how sure it is that the candidate is above it."""
+    pulls, total = arms[candidate].pulls, arms[candidate].total
+    if pulls == 0 or total <= pulls * level:
+        return 0.0
+    if level < 0:
+        return np.inf  # within eps of it whatever the mean
+    return max(divergence(pulls, total, level, 1 - level) - arms[candidate].penalty, 0.0)
+
+
+@inner
+def below_level(arms: Any, candidate: int, level: float) -> float:
+    """Return W under a fixed level: how sure it is that the candidate is below it."""
+    pulls, total = arms[candidate].pulls, arms[candidate].total
+    if pulls == 0 or total >= pulls * level:
+        return 0.0
+    return max(divergence(pulls, total, level, 1 - level) - arms[candidate].penalty, 0.0)
 
 
 def interval(pulls: float, total: float, limit: float) -> tuple[float, float]:
