@@ -104,8 +104,8 @@ def pull_from(table):
 COSTS = {"tiny": 0.1, "small": 0.4, "large": 3.0}
 
 
-def fresh(name="cof", horizon=2_000, **more):
-    return fb.Session(COSTS, 0.1, name, horizon, seed=5, **more)
+def fresh(name="cof", horizon=2_000, alpha=0.1, **more):
+    return fb.Session(COSTS, alpha, name, horizon, seed=5, **more)
 
 
 def state_of(session):

@@ -12,14 +12,23 @@ import frugalbandits as fb
 def main() -> None:
     from harness import fresh, run_in_turn
 
-    version = 2
+    version = 3
     folder = Path(__file__).parent / "golden"
-    for name in ["cof", "cof-cost-biased", "glr-cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs"]:
-        path = folder / f"session-v{version}-{name}.json"
+    bars = ["relative-to:large:0.1", "at-least:0.7", "at-least:0.97"]
+    wanted = [
+        *(
+            (name, None)
+            for name in ["cof", "cof-cost-biased", "glr-cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs"]
+        ),
+        *((name, bar) for name in ["cof", "glr-cof"] for bar in bars),
+    ]
+    for name, bar in wanted:
+        suffix = "" if bar is None else f"-{bar.replace(':', '-')}"
+        path = folder / f"session-v{version}-{name}{suffix}.json"
         if path.exists():
             print(f"{path.name} exists: a golden file is never rewritten", file=sys.stderr)
             continue
-        session = fresh(name)
+        session = fresh(name) if bar is None else fresh(name, alpha=None, quality=bar)
         run_in_turn(session, 697)
         for _ in range(3):
             session.ask()

@@ -164,3 +164,70 @@ def test_tables_name_the_bar():
             assert frame["quality"].unique().to_list() == [str(bar)]
     assert set(result.events["event"]) == {"infeasible", "unreachable", "optimal"}
     assert np.all(result.final_arm == 1)
+
+
+# The lower bounds under each bar, against the words of the change of measure.
+
+FOUR = fb.Problem([0.5, 0.8, 0.84, 0.9], [1, 2, 4, 9], 0.1, names=["tiny", "small", "large", "huge"])
+HORIZON = 100_000
+
+
+def needed(mean, bar):
+    """Pulls that tell a coin of this mean from one with the mean `bar`."""
+    return math.log(HORIZON) / (mean * math.log(mean / bar) + (1 - mean) * math.log((1 - mean) / (1 - bar)))
+
+
+def test_lower_bounds_under_a_level_ask_for_cheap_arms_only():
+    problem = FOUR.with_quality("at-least:0.82")
+    assert fb.bounds.lower_pulls(problem, HORIZON) == pytest.approx(
+        [needed(0.5, 0.82), needed(0.8, 0.82), 0, 0]
+    )
+    assert fb.bounds.joint(problem, HORIZON) is None and fb.bounds.joints(problem, HORIZON) == ()
+    least = fb.bounds.least_regret(problem, HORIZON)
+    assert least.value == pytest.approx(0.32 * needed(0.5, 0.82) + 0.02 * needed(0.8, 0.82))
+
+
+def test_lower_bounds_under_a_level_that_is_not_reached_are_those_of_the_best_arm():
+    beyond, best = FOUR.with_quality("at-least:0.95"), FOUR.with_alpha(0.0)
+    assert np.array_equal(fb.bounds.lower_pulls(beyond, HORIZON), fb.bounds.lower_pulls(best, HORIZON))
+    one, two = (fb.bounds.least_regret(each, HORIZON) for each in (beyond, best))
+    assert one.value == two.value and one.tight == two.tight
+
+
+def test_lower_bounds_relative_to_an_arm_hang_on_that_arm():
+    problem = FOUR.with_quality("relative-to:large:0.1")  # a* is small, the bar 0.756
+    lower = fb.bounds.lower_pulls(problem, HORIZON)
+    assert lower == pytest.approx([needed(0.5, 0.756), 0, needed(0.84, 0.8 / 0.9), 0])
+    bound = fb.bounds.joint(problem, HORIZON)
+    assert bound.arm == 0 and bound.arms.tolist() == [2]
+    assert bound.level / bound.weights[2] == pytest.approx(needed(0.84, 0.5 / 0.9))
+    own = FOUR.with_quality("relative-to:large:0.02")  # a* is the reference: what it says is free
+    assert fb.bounds.joint(own, HORIZON).free
+    assert fb.bounds.lower_pulls(own, HORIZON)[2:].tolist() == [0, 0]
+
+
+def test_relative_to_the_dearest_and_best_arm_the_bounds_are_the_papers_where_no_other_arm_counts():
+    two = fb.Problem([0.5, 0.8], [1, 9], 0.1)
+    by_name = two.with_quality("relative-to:a2:0.1")
+    for family in ("bernoulli", "gaussian"):
+        one, other = (fb.bounds.least_regret(each, HORIZON, family) for each in (two, by_name))
+        assert one.value == other.value and one.pulls.tolist() == other.pulls.tolist()
+
+
+@pytest.mark.parametrize(
+    "bar", ["relative-to:huge:0.05", "relative-to:large:0.1", "at-least:0.7", "at-least:0.95"]
+)
+def test_glr_cof_comes_near_the_least_regret(bar):
+    """At most 3 times the least at T = 5,000,000, and not below a half of it; fixed seeds."""
+    problem = FOUR.with_quality(bar)
+    least = fb.bounds.least_regret(problem, 5_000_000).value
+    measured = fb.simulate(problem, "glr-cof", 5_000_000, runs=20).summary().mean
+    assert 0.5 * least < measured < 3 * least
+
+
+def test_cof_s_upper_bound_is_refused_under_other_bars():
+    problem = FOUR.with_quality("at-least:0.7")
+    for bound in (fb.bounds.cof_upper, fb.bounds.rounds):
+        with pytest.raises(fb.InputError, match=r"relative to the best arm only, but it is AtLeast"):
+            bound(problem, HORIZON)
+    assert fb.bounds.overview(problem, HORIZON).upper is None

@@ -85,6 +85,15 @@ def test_states_of_every_version_are_read_for_ever(path):
         assert following == stored["next"]
 
 
+def test_every_kind_of_bar_has_a_golden_state():
+    stored = [json.loads(path.read_text())["session"] for path in GOLDEN.glob("session-v3-*.json")]
+    kinds = {(state["policy"]["kind"], state["quality"]["kind"]) for state in stored}
+    for name in policies():
+        policy = resolve(name)
+        for kind in ("relative-to-best", *(("relative-to", "at-least") if policy.any_bar else ())):
+            assert (type(policy).__name__, kind) in kinds
+
+
 def test_every_kind_of_policy_has_a_golden_state():
     kinds = {type(resolve(name)).__name__ for name in policies()}
     stored = {json.loads(path.read_text())["session"]["policy"]["kind"] for path in GOLDEN.glob("*.json")}

@@ -100,12 +100,12 @@ _KNOWN = {
     "cof-no-exclusive": ("COF (no exclusive)", Look("#56B4E9", (0, (7, 1.5, 1.5, 1.5, 1.5, 1.5)), "P")),
     "cof-no-combine": ("COF (no combine)", Look("#000000", (0, (10, 3)), "X")),
     "cof-cost-biased": ("COF (cost-biased)", Look("#6B6B6B", (0, (1, 2.2)), "h")),
-    "glr-cof": ("GLR-COF", Look("#332288", (0, (4, 1, 1, 1)), "*")),
+    "glr-cof": ("GLR-COF", Look("#332288", (0, (4, 1, 1, 1)), "p")),
 }
 # For policies that are not known: colours that no other has, then what the figure's own policies leave.
 _SPARE_COLOURS = ("#882255", "#8C6D31", "#117733", *(look.colour for _, look in _KNOWN.values()))
 _SPARE_DASHES: tuple[Any, ...] = ((0, (5, 1.2)), (0, (9, 2, 3, 2)), (0, (2.4, 2.4)), (0, (4, 1, 1, 1)))
-_SPARE_MARKS = ("p", "<", ">", "d", "H")
+_SPARE_MARKS = ("<", ">", "d", "H", "8")
 
 
 def title(policy: str) -> str:

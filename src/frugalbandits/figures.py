@@ -75,6 +75,8 @@ _DECADES = 1.5
 _COST_RATIO = 60.0
 # Beside its point, a longer name would lie among those of its neighbours.
 _LONG_NAME = 14
+# A longer title would run into that of the panel beside it.
+_LONG_TITLE = 40
 
 
 class Panel(NamedTuple):
@@ -169,9 +171,10 @@ def _draw_regret(axes: Axes, panel: Panel, shown: dict[str, Look]) -> None:
         axes.plot(times, mean, **look.line, label=result.policy, markevery=(start, every), zorder=3)
     if least is not None:
         axes.plot(first.times, np.maximum(least, floor), **LEAST_LINE, label=LEAST, zorder=3.5)
-    axes.set_title(
-        f"{literal(panel.instance)}, {bar_label(first.problem)}\nT = {first.horizon:,}, {counted(first.runs)}"
-    )
+    what = f"{literal(panel.instance)}, {bar_label(first.problem)}"
+    if len(what) > _LONG_TITLE:
+        what = what.replace(", ", "\n", 1)
+    axes.set_title(f"{what}\nT = {first.horizon:,}, {counted(first.runs)}")
     axes.set_xlim(0, first.horizon)
     if logarithmic:
         axes.set_ylim(bottom=floor * 0.8)

@@ -82,8 +82,10 @@ def bounds_report(
         parts += [alone, Text(), _measured(shown, results, ascii_only)]
     parts.append(Text("\n".join(_legend(shown, results, ascii_only)), _DIM))
     parts += [Text(), _regret(shown, results)]
-    notes = Text("\n".join(_notes(shown, ascii_only)))
-    return Group(*parts, notes, Text(), Text(_PRIOR, _DIM))
+    parts.append(Text("\n".join(_notes(shown, ascii_only))))
+    if shown.upper is not None:
+        parts += [Text(), Text(_PRIOR, _DIM)]
+    return Group(*parts)
 
 
 def _fitting(shown: Overview, results: Sequence[Result], width: int, ascii_only: bool) -> Table | None:
