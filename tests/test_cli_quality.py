@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 
@@ -67,6 +69,4 @@ def test_instances_and_bounds_take_a_bar():
     ],
 )
 def test_bad_bars_are_refused(arguments, words):
-    import re
-
     assert re.search(words, refused(*arguments))
