@@ -275,3 +275,16 @@ def test_permuting_the_arms_permutes_the_result():
         for name in ABLE:
             one, two = (fb.simulate(each, name, 5_000, runs=3, seed=1) for each in (problem, other))
             assert np.array_equal(one.pulls[:, :, back], two.pulls)
+
+
+@pytest.mark.parametrize("policy", [fb.COF(0.01), fb.GLRCOF(0.01)])
+def test_the_last_option_may_be_the_one_that_reaches_the_level(policy):
+    session = fb.Session(COSTS, policy=policy, quality="at-least:0.82")
+    run_in_turn(session, 60_000)
+    explanation = session.explain()
+    assert explanation.headline == "Settled on 'large' after 60,000 decisions."
+    assert [event for _, event, _ in explanation.events] == ["infeasible", "infeasible", "optimal"]
+    assert session.ask().reason == "settled: the cheapest option that is good enough"
+    evidence = [arm.evidence for arm in explanation.arms]
+    assert evidence[:2] == [None, None]
+    assert evidence[2] is None or evidence[2] >= explanation.needed
