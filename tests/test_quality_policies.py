@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import frugalbandits as fb
 from frugalbandits.policies import policies, resolve
-from harness import COSTS, cases, play, pull_from, run_in_turn
+from harness import COSTS, cases, play, pull_from, reward_table, run_in_turn
 from reference import REFERENCES
 from test_contract import drive_on_table
 
@@ -288,3 +288,16 @@ def test_the_last_option_may_be_the_one_that_reaches_the_level(policy):
     evidence = [arm.evidence for arm in explanation.arms]
     assert evidence[:2] == [None, None]
     assert evidence[2] is None or evidence[2] >= explanation.needed
+
+
+@pytest.mark.parametrize("name", ABLE)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_lucky_arm_is_no_reference(name, seed):
+    """An arm in between that paid 1 on its only pull says nothing about the bar."""
+    costs, bar, horizon = [1.0, 2.0, 40.0], fb.RelativeTo("a3", 0.1), 3_000
+    table = reward_table(seed, [0.55, 0.99, 0.6], horizon, "bernoulli")
+    table[1] = 1.0
+    pulled, events = play(able(name, 1e-6, 0.0), costs, bar, horizon, pull_from(table))
+    expected = REFERENCES[name](pull_from(table), costs, 0.1, horizon, delta=1e-6, reference=2)
+    assert (pulled, events) == expected
+    assert len(set(pulled)) == 3
