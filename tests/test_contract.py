@@ -30,6 +30,43 @@ def settled(policy, delta, tolerance=0.0):
 TOLERANCES = st.one_of(st.just(0.0), st.floats(0.0, 0.3), st.sampled_from([0.01, 0.1, 1.0]))
 
 
+def test_settings_may_follow_a_name():
+    assert resolve("glr-cof:tolerance=0.02") == fb.GLRCOF(tolerance=0.02)
+    assert resolve("cof: delta=1e-6, combine=False") == fb.COF(delta=1e-6, combine=False)
+    assert resolve("cof-no-combine:delta=none,exclusive=true") == fb.COF(combine=False)
+    assert resolve("pe-cs:kappa=3") == fb.PECS(kappa=3)
+    assert resolve("cof:sampling=cost-biased") == resolve("cof-cost-biased")
+    told = [
+        fb.simulate(fb.instance("nu1"), policy, 5_000, runs=3).pulls
+        for policy in ("etc-cs:budget=0.1", fb.ETCCS(budget=0.1))
+    ]
+    assert np.array_equal(*told)
+    session = fb.Session([1, 2], 0.1, "cof:delta=0.01")
+    assert fb.Session.from_json(session.to_json()).to_json() == session.to_json()
+    assert "cof:delta=0.01" in repr(session)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("coff:delta=0.1", "no policy is called 'coff'; did you mean 'cof'"),
+        ("cof:", "written NAME:SETTING=VALUE,..., but this is 'cof:'"),
+        ("cof:delta", "written NAME:SETTING=VALUE,..., but this is 'cof:delta'"),
+        ("cof:detla=0.1", "no setting of cof is called 'detla'; did you mean 'delta'"),
+        ("cof:delta=0.1,delta=0.2", "'delta' stands twice"),
+        ("cof:delta=small", "delta must be a number, but in 'cof:delta=small' it is 'small'"),
+        ("cof:delta=2", "delta must lie strictly between 0 and 1, but it is 2.0"),
+        ("cof:combine=1", "combine must be true or false, .* it is '1'"),
+        ("pe-cs:kappa=2.5", "kappa must be a whole number, .* it is '2.5'"),
+        ("glr-cof:threshold=sure", "threshold must be .* but it is 'sure'"),
+        ("ts-cs:speed=3", "ts-cs has no settings, but 'speed' is given"),
+    ],
+)
+def test_bad_settings_after_a_name_are_named(text, words):
+    with pytest.raises(fb.InputError, match=words):
+        resolve(text)
+
+
 def test_every_policy_has_a_reference():
     assert set(REFERENCES) == set(policies())
 

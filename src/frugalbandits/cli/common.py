@@ -170,7 +170,7 @@ def chosen_policies(given: Sequence[str], any_bar: bool = False) -> list[str]:
         able = tuple(name for name in fb.policies() if resolve(name).any_bar)
         groups = {key: tuple(name for name in able if name in group) for key, group in groups.items()}
         for name in given:
-            if name not in groups and name not in able and name in fb.policies():
+            if name not in groups and not resolve(name).any_bar:
                 raise InputError(
                     f"{name} knows a quality bar relative to the best arm only; those that know others are: "
                     f"{', '.join(able)}"

@@ -15,6 +15,9 @@ from frugalbandits.interrupts import interruptible
 
 __all__ = ["leaderboard"]
 
+# Near-ties are common among real options, and with a tolerance they end.
+TOLERANT = "glr-cof:tolerance=0.02"
+
 
 @app.command(epilog="Example: frugal leaderboard tables --quick --policy pe-cs --policy etc-cs")
 def leaderboard(
@@ -29,7 +32,8 @@ def leaderboard(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A policy; repeat for more. 'all': the paper's five; 'every' (the default): all there are.",
+            help="A policy; repeat for more. 'all': the paper's five; 'every': all there are. "
+            f"Default: every, and {TOLERANT}.",
         ),
     ] = None,
     quick: Annotated[
@@ -61,7 +65,7 @@ def leaderboard(
     from frugalbandits.experiments import leaderboard_page as page
 
     names = board.chosen_families(family or ["all"])
-    policies = chosen_policies(policy or ["every"])
+    policies = chosen_policies(policy or ["every", TOLERANT])
     folder = out or Path("out") / ("leaderboard-quick" if quick else "leaderboard")
     settings = Settings(quick, seed, runs)
     try:

@@ -48,7 +48,8 @@ def simulate(
         typer.Option(
             metavar="NAME",
             help="A policy; repeat for more. 'all' (the default): the paper's five; 'every': all there are. "
-            "With --quality, those of them that know the bar; 'every' is the default then.",
+            "With --quality, those of them that know the bar; 'every' is the default then. "
+            "Settings may follow a name: glr-cof:tolerance=0.02.",
         ),
     ] = None,
     alpha: Annotated[

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import time
 import warnings
 import zipfile
@@ -69,7 +70,9 @@ class Store:
 
     def path(self, cell: Cell) -> Path:
         """Return where the cell is, or would be."""
-        return self.folder / f"{cell.instance}-{cell.alpha:g}-{cell.policy}-{cell.key}.npz"
+        # A policy may have settings in its name, with signs that a file's name must not have everywhere.
+        policy = re.sub(r"[^\w.=-]", "-", cell.policy)
+        return self.folder / f"{cell.instance}-{cell.alpha:g}-{policy}-{cell.key}.npz"
 
     def __contains__(self, cell: Cell) -> bool:
         return self.load(cell, warn=lambda line: None) is not None

@@ -10,6 +10,7 @@ from frugalbandits.policies.glr_cof import GLRCOF
 from frugalbandits.policies.pe_cs import PECS
 from frugalbandits.policies.ts_cs import TSCS
 from frugalbandits.policies.ucb_cs import UCBCS
+from frugalbandits.policies.written import with_settings
 
 __all__ = [
     "COF",
@@ -44,6 +45,8 @@ def register(name: str, policy: Policy) -> None:
         raise InputError(f"a policy must be an instance of Policy, but {name!r} is {policy!r}")
     if name in _REGISTRY:
         raise InputError(f"a policy called {name!r} is registered already")
+    if not isinstance(name, str) or ":" in name:
+        raise InputError(f"a policy's name is a string without a colon, but this is {name!r}")
     _REGISTRY[name] = policy
 
 
@@ -70,17 +73,22 @@ def policies() -> tuple[str, ...]:
 
 
 def resolve(policy: str | Policy) -> Policy:
-    """Return the policy of a registered name, or the policy itself.
+    """Return the policy of a registered name, which settings may follow, or the policy itself.
 
     Examples
     --------
     >>> resolve("pe-cs")
     PECS(kappa=5)
+    >>> resolve("glr-cof:tolerance=0.02,threshold=proven")
+    GLRCOF(delta=None, tolerance=0.02, threshold='proven')
     """
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, str) and policy in _REGISTRY:
         return _REGISTRY[policy]
     if isinstance(policy, str):
-        raise unknown_name("policy", policy, _REGISTRY)
+        name, colon, settings = policy.partition(":")
+        if colon and name in _REGISTRY:
+            return with_settings(_REGISTRY[name], name, settings)
+        raise unknown_name("policy", name, _REGISTRY)
     raise InputError(f"a policy is a registered name or a Policy, but this is {policy!r}")
