@@ -135,11 +135,14 @@ def _is_wrong(event):
 
 
 def test_a_tolerance_ends_a_tie():
-    """The second arm is exactly at the threshold: no test can tell, and a tolerance need not."""
+    """The second arm is exactly at the threshold: no test can tell, and a tolerance need not.
+
+    A delta is given, so that pulls are made for a conclusion.
+    """
     tie = fb.Problem([0.5, 0.72, 0.8], [1, 2, 9], alpha=0.1)
     for policy in (fb.GLRCOF, fb.COF):
-        open_ = fb.simulate(tie, policy(), 100_000, runs=10)
-        closed = fb.simulate(tie, policy(tolerance=0.05), 100_000, runs=10)
+        open_ = fb.simulate(tie, policy(delta=1e-5), 100_000, runs=10)
+        closed = fb.simulate(tie, policy(delta=1e-5, tolerance=0.05), 100_000, runs=10)
         settled = [event for event in closed.events if event["event"] == "optimal"]
         assert len(settled) == 10
         assert {int(event["arm"]) for event in settled} == {1}
@@ -148,9 +151,20 @@ def test_a_tolerance_ends_a_tie():
 
 def test_within_the_tolerance_the_cheaper_arm_may_be_taken():
     problem = fb.Problem([0.70, 0.72, 0.8], [1, 2, 9], alpha=0.1)  # the first misses 0.72 by 0.02
-    for policy in (fb.GLRCOF(tolerance=0.1), fb.COF(tolerance=0.1)):
+    for policy in (fb.GLRCOF(delta=1e-5, tolerance=0.1), fb.COF(tolerance=0.1)):
         result = fb.simulate(problem, policy, 50_000, runs=20)
         assert (result.final_arm == 0).all()
+
+
+def test_without_a_delta_no_pull_is_made_for_a_conclusion():
+    """The regret is less, and the proven threshold costs nothing: it has a part in conclusions only."""
+    problem = fb.instance("goodreads", alpha=0.1)
+    free, proven, asked = (
+        fb.simulate(problem, policy, 1_000_000, runs=10).summary().mean
+        for policy in (fb.GLRCOF(), fb.GLRCOF(threshold="proven"), fb.GLRCOF(delta=1e-6))
+    )
+    assert free < 0.8 * asked
+    assert proven == pytest.approx(free, rel=0.05)
 
 
 EDGES = {

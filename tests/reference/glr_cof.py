@@ -21,8 +21,10 @@ def slope(p, q):
 
 def least(value, falls, low, high):
     """Minimum of a convex function, given where it falls."""
-    for _ in range(200):
+    for _ in range(100):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         low, high = (middle, high) if falls(middle) else (low, middle)
     return min(value(low), value(high), value((low + high) / 2))
 
@@ -59,8 +61,10 @@ def evidence_against(n, m, candidate, arms, keep):
     high = max((m[k] for k in arms), default=0.0)
     if high <= low:
         return 0.0, low
-    for _ in range(200):
+    for _ in range(100):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         low, high = (middle, high) if falls(middle) else (low, middle)
     return value(low), low
 
@@ -90,6 +94,12 @@ def proven_against(n, m, candidate, keep, judges, alone):
     arms, _ = above([k for k in arms if net[k] > 0 or k == best])
     total, _ = evidence_against(n, m, candidate, arms, keep)
     return max(0.0, total - price(candidate) - 1 - sum(price(k) + math.log(K) for k in arms))
+
+
+def doubted(n, m, candidate, judges, keep, tolerance, enough, taken_off):
+    """Judges after the candidate that it may not be good enough for."""
+    Z = {i: evidence_for(n, m, candidate, i, keep, tolerance) for i in judges if i > candidate}
+    return [i for i in Z if Z[i] - taken_off[candidate] - taken_off[i] < enough[i]]
 
 
 def run(
@@ -162,7 +172,7 @@ def run(
 
     candidate = 0
     while len(pulled) < horizon:
-        m = sums / n
+        m = (sums / n).tolist()  # plain floats are faster
         Z = {}
         for i in [k for k in judges if k > candidate]:
             Z[i] = evidence_for(n, m, candidate, i, keep, tolerance)
@@ -183,12 +193,31 @@ def run(
             candidate += 1
             continue
 
+        # The evidence beyond which an arm is not worth a pull now. Without a delta it is that of the moment,
+        # tolerance and penalties have no part in it, and the episode is the one that it would be by it.
+        now = candidate
+        if delta is None:
+            enough = np.log(sum(n) / n)
+            while now < last:
+                W, _ = evidence_against(n, m, now, [k for k in judges if k != now], keep)
+                if enough[now] > W:
+                    break
+                now += 1
+            slack, taken_off = 0.0, np.zeros(len(n))
+        else:
+            enough = np.full(len(n), c)
+            slack, taken_off = tolerance, [price(k) for k in range(len(n))]
+        gating = doubted(n, m, now, judges, keep, slack, enough, taken_off)
+        if not gating:
+            sample(now, max(1, n[now] // 100))
+            continue
+
         # b, the cheapest arm that looks good enough; one that two pulls might have made so is pulled first.
-        bar = keep * max(m[k] for k in judges if k >= candidate)
-        b = candidate
+        bar = keep * max(m[k] for k in judges if k >= now)
+        b = now
         doubtful = None
         while m[b] < bar and doubtful is None:
-            if b > candidate and sums[b] + 2 >= bar * (n[b] + 2):
+            if b > now and sums[b] + 2 >= bar * (n[b] + 2):
                 doubtful = b
             else:
                 b += 1
@@ -196,27 +225,30 @@ def run(
             sample(doubtful, max(1, n[doubtful] // 100))
             continue
 
-        # r_i: how often the candidate is pulled for one pull of gating arm i.
-        w_candidate = max(bar - m[candidate], 0.0)
+        # r_i: how often it is pulled for one pull of gating arm i.
+        w_now = max(bar - m[now], 0.0)
         r = {}
         for i in gating:
             w = max(cost[i] - cost[b], 0.0) + max(bar - m[i], 0.0)
-            if w_candidate > 0:
-                r[i] = min(max(math.sqrt(w / w_candidate), 1 / 4), 32)
+            if w_now > 0:
+                r[i] = min(max(math.sqrt(w / w_now), 1 / 4), 32)
             else:
                 r[i] = 32 if w > 0 else 1
 
-        # The gating arm that promises most, by the upper end of Wilson's interval.
+        # The gating arm that promises most: by the upper end of Wilson's interval, or, if b is surely
+        # good enough for it, by its mean.
         promise = {}
-        log_pulls = math.log(sum(n[candidate:]))
+        hopeful = [i for i in gating if i <= b] + doubted(n, m, b, judges, keep, slack, enough, taken_off)
         for i in gating:
-            a = log_pulls / n[i]
-            u = (m[i] + a + math.sqrt(a * (2 * m[i] * (1 - m[i]) + a))) / (1 + 2 * a) if m[i] < 1 else 1.0
-            lead = u - m[candidate] / keep
+            u = m[i]
+            if i in hopeful and m[i] < 1:
+                a = enough[i] / n[i]
+                u = (m[i] + a + math.sqrt(a * (2 * m[i] * (1 - m[i]) + a))) / (1 + 2 * a)
+            lead = u - m[now] / keep
             promise[i] = lead * abs(lead) / (1 + r[i]) ** 2
         partner = max(gating, key=lambda i: promise[i])  # ties: max gives the first, which is the cheapest
 
-        arm = candidate if n[candidate] < r[partner] * n[partner] else partner
+        arm = now if n[now] < r[partner] * n[partner] else partner
         sample(arm, max(1, n[arm] // 100))
 
     return pulled, events

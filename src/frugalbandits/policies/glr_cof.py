@@ -4,19 +4,28 @@ As in COF, candidates are evaluated from cheapest to most expensive. Three thing
 
 - The tests of `glr_tests` replace separate confidence bounds: Z_i >= c clears arm i, W >= c deems the
   candidate infeasible. `threshold` says what c is.
-- One arm is pulled at a time: the candidate l or one gating arm, the one that promises to settle the
-  candidate at the least regret, in the ratio in which the two settle it at the least regret.
+- One arm is pulled at a time, and the evidence that pulls are spent on is that of the moment: at time t,
+  log(t / n) for an arm of n pulls, as in IMED (Honda and Takemura, 2015). What is likely with
+  probability exp(-Z) is worth about t exp(-Z) pulls; more would cost more than being wrong does.
 - A batch is 1% of the arm's pulls, so the number of plans grows with the logarithm of the horizon.
 
-The estimated regret of a pull is w_k = (c_k - c_b)^+ + (bar - m_k)^+, with costs scaled to their range,
-bar = (1 - alpha) max m, and b the cheapest arm from l on with m_b >= bar; w_l has no cost. To tell two normal
-arms apart whose means differ by d takes a certain n_l n_i / (n_l + n_i) * d^2. The regret
-w_l n_l + w_i n_i is then least at n_l / n_i = r = sqrt(w_i / w_l), and is w_l (1 + r)^2 / d^2 times that. So
+So the episodes are gone through once more in thought, from the candidate on: l is the first arm with
+W < log(t / n_l), its gating arms are those with Z_i < log(t / n_i), and if there is none, l is pulled. This
+is without tolerance and penalties, which are for conclusions. Only where a delta was given are pulls made
+to reach a conclusion at it: then l is the candidate and c is the evidence in place of log(t / n).
 
-- r, kept within 1/4 and 32, is the ratio of pulls; a candidate that looks feasible costs nothing and
-  has the greatest;
+With gating arms, l or one of them is pulled: the one that promises to settle l at the least regret, in the
+ratio in which the two settle it at the least regret. The estimated regret of a pull is
+w_k = (c_k - c_b)^+ + (bar - m_k)^+, with costs scaled to their range, bar = (1 - alpha) max m, and b the
+cheapest arm from l on with m_b >= bar; w_l has no cost. To tell two normal arms apart whose means differ
+by d takes a certain n_l n_i / (n_l + n_i) * d^2. The regret w_l n_l + w_i n_i is then least at
+n_l / n_i = r = sqrt(w_i / w_l), and is w_l (1 + r)^2 / d^2 times that. So
+
+- r, kept within 1/4 and 32, is the ratio of pulls; an l that looks feasible costs nothing and has the
+  greatest;
 - the gating arm with the greatest (u_i - m_l / (1 - alpha))^2 / (1 + r_i)^2 is taken, where u_i is an upper
-  bound of its mean, so that an arm with an unlucky start is found out;
+  bound of its mean, so that an arm with an unlucky start is found out; it is the mean itself where b is
+  good enough for the arm beyond doubt;
 - an arm that may be b, had two more pulls paid 1, is pulled first: which pulls are regretted hangs on it.
 
 Relative to one arm in place of the best, that arm is the only one that gates, and bar = (1 - alpha) times its
@@ -67,6 +76,7 @@ from frugalbandits.policies.glr_tests import (
     below_level,
     evidence_against,
     evidence_for,
+    evidence_of_one,
     interval,
     penalty,
 )
@@ -90,6 +100,7 @@ class GLRCOFState(NamedTuple):
     level: float  # the fixed bar, or -1
     tolerance: float
     limit: float  # c: evidence that a conclusion takes
+    concluding: bool  # whether pulls are made for a conclusion: delta was given
     proven: bool  # whether evidence is taken off for not knowing the means
     entry: float  # what each arm pays to take part in W; 0 with the practical threshold
     candidate: NDArray[np.int64]
@@ -153,19 +164,69 @@ def regret_ratio(loss: float, price: float, gap: float) -> float:
     return GREATEST_RATIO if regret > 0 else 1.0
 
 
+@inlined
+def enough(state: Any, arm: int, time: int) -> float:
+    """Return the evidence beyond which an arm is not worth a pull now."""
+    return state.limit if state.concluding else math.log(time / handed(state, arm))
+
+
+@inner
+def set_evidence(state: Any, arms: Any, candidate: int) -> None:
+    """Set Z_i of every judge that costs more, as sampling sees it."""
+    for i in range(candidate + 1, len(arms)):
+        if arms[i].judge:
+            evidence_for(arms, candidate, i, state.keep, state.tolerance if state.concluding else 0.0)
+
+
+@inner
+def surely_good(state: Any, arms: Any) -> int:
+    """Return the judge whose mean is high for sure."""
+    found = state.candidate[0]
+    most = -np.inf
+    for k in range(len(arms)):
+        if arms[k].judge and arms[k].pulls > 0:
+            low = mean(state, k) - 1 / math.sqrt(arms[k].pulls)
+            if low > most:
+                found, most = k, low
+    return found
+
+
+@inner
+def first_in_doubt(state: Any, arms: Any, time: int) -> int:
+    """Return the arm l whose episode it would be by the evidence of the moment, and set Z_i."""
+    candidate = state.candidate[0]
+    if not state.concluding:
+        for k in range(len(arms)):
+            arms[k].penalty = 0.0
+        witness = surely_good(state, arms)
+        while candidate + 1 < reach(state):
+            level = enough(state, candidate, time)
+            # Mostly one arm shows it: a shortcut that changes nothing.
+            shown = evidence_of_one(arms, candidate, witness, state.keep) >= level
+            if not shown and evidence_against(arms, candidate, state.keep, 0.0) < level:
+                break
+            candidate += 1
+    set_evidence(state, arms, candidate)
+    return candidate
+
+
 @inner
 def next_arm(state: Any, arms: Any) -> int:
-    """Return the arm to pull: the candidate, the gating arm that promises most, or one in doubt."""
-    candidate = state.candidate[0]
+    """Return the arm to pull: l, the gating arm that promises most, or one in doubt."""
     if has_level(state):
+        return state.candidate[0]
+    time = 0
+    for k in range(len(arms)):
+        time += handed(state, k)
+    candidate = first_in_doubt(state, arms, time)
+    gating = np.zeros(len(arms), np.bool_)
+    best = mean(state, candidate) if arms[candidate].judge else 0.0
+    for i in range(candidate + 1, len(arms)):
+        if arms[i].judge:
+            gating[i] = arms[i].evidence < enough(state, i, time)
+            best = max(best, mean(state, i))
+    if not gating.any():
         return candidate
-    prices = state.prices
-    best = 0.0
-    pulls = 0
-    for k in range(candidate, reach(state)):
-        if arms[k].judge:
-            best = max(best, mean(state, k))
-        pulls += handed(state, k)
     bar = state.keep * best
     b = candidate
     while mean(state, b) < bar:
@@ -173,16 +234,19 @@ def next_arm(state: Any, arms: Any) -> int:
         if b > candidate and arms[b].total + DOUBT >= bar * (handed(state, b) + DOUBT):
             return b
         b += 1
+    if b > candidate:
+        set_evidence(state, arms, b)
     loss = max(bar - mean(state, candidate), 0.0)
     floor = mean(state, candidate) / state.keep
-    level = math.log(pulls)
     partner = candidate
     most = -np.inf
     ratio = 1.0
     for i in range(candidate + 1, len(arms)):
-        if arms[i].judge and arms[i].evidence < state.limit:  # a gating arm
-            lead = upper_bound(state, i, level) - floor
-            r = regret_ratio(loss, prices[i] - prices[b], bar - mean(state, i))
+        if gating[i]:
+            level = enough(state, i, time)
+            doubted = i <= b or arms[i].evidence < level
+            lead = (upper_bound(state, i, level) if doubted else mean(state, i)) - floor
+            r = regret_ratio(loss, state.prices[i] - state.prices[b], bar - mean(state, i))
             promise = lead * abs(lead) / ((1 + r) * (1 + r))
             if promise > most:
                 partner, most, ratio = i, promise, r
@@ -229,7 +293,9 @@ class GLRCOF(Policy):
     Parameters
     ----------
     delta
-        Error tolerance in (0, 1). By default 1 / T, which needs a horizon.
+        Error tolerance in (0, 1). By default 1 / T, which needs a horizon, and no pull is made for the sake
+        of a conclusion: this has the least regret, but a conclusion may come late or not at all. If given,
+        pulls are made to reach one, at about twice the regret.
     tolerance
         An arm whose mean is within so much of the threshold counts as good enough, so that near-ties
         end. From 0 to 1.
@@ -283,6 +349,7 @@ class GLRCOF(Policy):
             level=setting.level,
             tolerance=float(self.tolerance),
             limit=limit,
+            concluding=self.delta is not None,
             proven=proven,
             entry=math.log(arms) if proven and setting.reference < 0 else 0.0,
             candidate=np.zeros(1, np.int64),
@@ -310,4 +377,10 @@ class GLRCOF(Policy):
         )
 
     def reason(self, state: GLRCOFState, arm: int) -> str:
-        return reason(state, arm)
+        told = reason(state, arm)
+        if state.concluding or not told.startswith("gating"):
+            return told
+        means = [mean(state, k) for k in range(len(state.prices))]
+        if arm == next(k for k, m in enumerate(means) if m >= state.keep * max(means)):
+            return "likely: the cheapest option that looks good enough"
+        return "in doubt: tells which option is good enough"

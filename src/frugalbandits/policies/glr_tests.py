@@ -34,7 +34,16 @@ import numpy as np
 
 from frugalbandits.compiled import inlined, inner
 
-__all__ = ["ARM", "above_level", "below_level", "evidence_against", "evidence_for", "interval", "penalty"]
+__all__ = [
+    "ARM",
+    "above_level",
+    "below_level",
+    "evidence_against",
+    "evidence_for",
+    "evidence_of_one",
+    "interval",
+    "penalty",
+]
 
 # A level that was rounded to 0 is taken for this: at a minimum no divergence is infinite.
 TINY = 1e-300
@@ -209,6 +218,17 @@ def evidence_against(arms: Any, candidate: int, keep: float, entry: float) -> fl
         if arms[k].active:
             value += divergence(arms[k].pulls, arms[k].total, y, z) - arms[k].penalty - entry
     return max(value, 0.0)
+
+
+@inner
+def evidence_of_one(arms: Any, candidate: int, k: int, keep: float) -> float:
+    """Return W with arm k alone in its sum and nothing taken off: never more than with all arms."""
+    pulls_l, total_l = arms[candidate].pulls, arms[candidate].total
+    pulls, total = arms[k].pulls, arms[k].total
+    if k == candidate or keep * total * pulls_l <= total_l * pulls:
+        return 0.0
+    y, z = nearest(keep, pulls_l, total_l, pulls, total)
+    return divergence(pulls_l, total_l, keep * y, (1 - keep) + keep * z) + divergence(pulls, total, y, z)
 
 
 @inner
