@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -25,6 +26,8 @@ def records(pulls, means):
     arms["pulls"] = pulls
     arms["total"] = np.asarray(pulls) * np.asarray(means)
     arms["judge"] = True
+    arms["handed"] = pulls
+    arms["average"] = arms["total"] / arms["pulls"]
     return arms
 
 
@@ -110,13 +113,18 @@ def test_penalty_covers_the_mixture_at_every_sum():
 
 
 @settings(max_examples=60)
-@given(case=cases(horizons=(20, 1000)), delta=st.sampled_from([None, 0.01, 0.5, 0.9]))
-def test_proven_threshold_equals_its_reference(case, delta):
+@given(
+    case=cases(horizons=(20, 1000)),
+    delta=st.sampled_from([None, 0.01, 0.5, 0.9]),
+    tolerance=st.sampled_from([0.0, 0.0, 0.05]),
+    threshold=st.sampled_from(["practical", "proven", "proven"]),
+    goal=st.sampled_from(["regret", "conclusion", "conclusion"]),
+)
+def test_every_threshold_and_goal_equals_its_reference(case, delta, tolerance, threshold, goal):
     costs, alpha, horizon, table = case
-    policy = fb.GLRCOF(delta, threshold="proven")
-    assert play(policy, costs, alpha, horizon, pull_from(table)) == REFERENCES["glr-cof"](
-        pull_from(table), costs, alpha, horizon, delta=delta, threshold="proven"
-    )
+    options = {"delta": delta, "tolerance": tolerance, "threshold": threshold, "goal": goal}
+    expected = REFERENCES["glr-cof"](pull_from(table), costs, alpha, horizon, **options)
+    assert play(fb.GLRCOF(**options), costs, alpha, horizon, pull_from(table)) == expected
 
 
 NEAR = fb.Problem([0.3, 0.42, 0.5, 0.46], [1, 2, 3, 4], alpha=0.1)
@@ -124,7 +132,8 @@ NEAR = fb.Problem([0.3, 0.42, 0.5, 0.46], [1, 2, 3, 4], alpha=0.1)
 
 def test_proven_threshold_keeps_its_word():
     """At delta = 0.2 at most 20% of runs may conclude wrongly; far fewer do. False alarm: below 1e-9."""
-    result = fb.simulate(NEAR, fb.GLRCOF(delta=0.2, threshold="proven"), 20_000, runs=400, seed=3)
+    policy = fb.GLRCOF(delta=0.2, threshold="proven", goal="conclusion")
+    result = fb.simulate(NEAR, policy, 20_000, runs=400, seed=3)
     wrong = {int(event["run"]) for event in result.events if _is_wrong(event)}
     assert len(wrong) <= 80
 
@@ -135,14 +144,11 @@ def _is_wrong(event):
 
 
 def test_a_tolerance_ends_a_tie():
-    """The second arm is exactly at the threshold: no test can tell, and a tolerance need not.
-
-    A delta is given, so that pulls are made for a conclusion.
-    """
+    """The second arm is exactly at the threshold: no test can tell, and a tolerance need not."""
     tie = fb.Problem([0.5, 0.72, 0.8], [1, 2, 9], alpha=0.1)
-    for policy in (fb.GLRCOF, fb.COF):
-        open_ = fb.simulate(tie, policy(delta=1e-5), 100_000, runs=10)
-        closed = fb.simulate(tie, policy(delta=1e-5, tolerance=0.05), 100_000, runs=10)
+    for policy in (fb.GLRCOF(goal="conclusion"), fb.COF()):
+        open_ = fb.simulate(tie, policy, 100_000, runs=10)
+        closed = fb.simulate(tie, dataclasses.replace(policy, tolerance=0.05), 100_000, runs=10)
         settled = [event for event in closed.events if event["event"] == "optimal"]
         assert len(settled) == 10
         assert {int(event["arm"]) for event in settled} == {1}
@@ -151,17 +157,17 @@ def test_a_tolerance_ends_a_tie():
 
 def test_within_the_tolerance_the_cheaper_arm_may_be_taken():
     problem = fb.Problem([0.70, 0.72, 0.8], [1, 2, 9], alpha=0.1)  # the first misses 0.72 by 0.02
-    for policy in (fb.GLRCOF(delta=1e-5, tolerance=0.1), fb.COF(tolerance=0.1)):
+    for policy in (fb.GLRCOF(tolerance=0.1, goal="conclusion"), fb.COF(tolerance=0.1)):
         result = fb.simulate(problem, policy, 50_000, runs=20)
         assert (result.final_arm == 0).all()
 
 
-def test_without_a_delta_no_pull_is_made_for_a_conclusion():
+def test_if_regret_is_the_goal_no_pull_is_made_for_a_conclusion():
     """The regret is less, and the proven threshold costs nothing: it has a part in conclusions only."""
     problem = fb.instance("goodreads", alpha=0.1)
     free, proven, asked = (
         fb.simulate(problem, policy, 1_000_000, runs=10).summary().mean
-        for policy in (fb.GLRCOF(), fb.GLRCOF(threshold="proven"), fb.GLRCOF(delta=1e-6))
+        for policy in (fb.GLRCOF(), fb.GLRCOF(threshold="proven"), fb.GLRCOF(goal="conclusion"))
     )
     assert free < 0.8 * asked
     assert proven == pytest.approx(free, rel=0.05)
@@ -197,6 +203,7 @@ def test_any_tally_has_a_plan_and_an_explanation(data, count, tolerance):
         delta=data.draw(st.sampled_from([1e-9, 0.01, 0.9])),
         tolerance=tolerance,
         threshold=data.draw(st.sampled_from(["practical", "proven"])),
+        goal=data.draw(st.sampled_from(["regret", "conclusion"])),
     )
     state = policy.start(setting_of(np.arange(count, dtype=float), data.draw(ALPHAS), None))
     for arm in range(count):
@@ -221,7 +228,7 @@ def test_late_feedback_does_not_flood_an_option():
 
 
 def test_explanation_weighs_the_evidence():
-    session = fb.Session(COSTS, 0.1, fb.GLRCOF(delta=1e-3))
+    session = fb.Session(COSTS, 0.1, fb.GLRCOF(delta=1e-3, goal="conclusion"))
     run_in_turn(session, 40)
     explanation = session.explain()
     assert explanation.needed == pytest.approx(math.log(1000))
@@ -235,6 +242,21 @@ def test_explanation_weighs_the_evidence():
     assert large.status == "not needed" and large.evidence is not None
     assert large.evidence >= after.needed
     assert [arm.evidence for arm in after.arms[:2]] == [None, None]
+
+
+def test_explanation_names_the_likely_option():
+    session = fb.Session(COSTS, 0.1, "glr-cof", 100_000)
+    first = session.ask()
+    assert first.reason == "first look at every option" and session.explain().likely is None
+    session.forget(first.id)
+    run_in_turn(session, 3_000)
+    explanation = session.explain()
+    assert explanation.likely == "small" and explanation.decision is None
+    words = "Nothing settled after 3,001 decisions; 'small' is the cheapest that looks good enough."
+    assert explanation.headline == words
+    assert explanation.to_dict()["likely"] == "small"
+    reasons = {(decision.arm, decision.reason) for decision in (session.ask() for _ in range(2_000))}
+    assert ("small", "likely: the cheapest option that looks good enough") in reasons
 
 
 def test_other_policies_say_nothing_of_evidence():
@@ -272,5 +294,7 @@ def test_bad_settings_are_named(policy, options, words):
 def test_bad_threshold_is_named():
     with pytest.raises(fb.InputError, match="'practical' or 'proven', but it is 'sure'"):
         fb.GLRCOF(threshold="sure")
+    with pytest.raises(fb.InputError, match="'regret' or 'conclusion', but it is 'both'"):
+        fb.GLRCOF(goal="both")
     with pytest.raises(fb.InputError, match="GLRCOF needs a horizon"):
         fb.Session(COSTS, 0.1, "glr-cof")

@@ -64,16 +64,19 @@ def test_policy_equals_reference(name, case, delta, tolerance):
 
 
 @settings(max_examples=100)
-@given(case=barred_cases(horizons=(20, 800)), delta=DELTAS, tolerance=TOLERANCES)
-def test_proven_threshold_equals_its_reference(case, delta, tolerance):
+@given(
+    case=barred_cases(horizons=(20, 800)),
+    delta=DELTAS,
+    tolerance=TOLERANCES,
+    threshold=st.sampled_from(["practical", "proven", "proven"]),
+    goal=st.sampled_from(["regret", "conclusion", "conclusion"]),
+)
+def test_every_threshold_and_goal_equals_its_reference(case, delta, tolerance, threshold, goal):
     costs, bar, horizon, table = case
     alpha, options = told(bar)
-    expected = REFERENCES["glr-cof"](
-        *(pull_from(table), costs, alpha, horizon),
-        **{"delta": delta, "tolerance": tolerance, "threshold": "proven", **options},
-    )
-    policy = fb.GLRCOF(delta, tolerance, "proven")
-    assert play(policy, costs, bar, horizon, pull_from(table)) == expected
+    settings = {"delta": delta, "tolerance": tolerance, "threshold": threshold, "goal": goal}
+    expected = REFERENCES["glr-cof"](pull_from(table), costs, alpha, horizon, **settings, **options)
+    assert play(fb.GLRCOF(**settings), costs, bar, horizon, pull_from(table)) == expected
 
 
 @pytest.mark.parametrize("name", ABLE)
@@ -153,7 +156,7 @@ def test_no_arm_beyond_need_is_pulled(name, case, delta):
 OPTIONS = fb.Problem([0.5, 0.8, 0.84, 0.9], [1, 2, 4, 9], 0.1, names=["tiny", "small", "large", "huge"])
 
 
-@pytest.mark.parametrize("name", ["cof", "glr-cof", "cof-cost-biased"])
+@pytest.mark.parametrize("name", ["cof", "glr-cof:goal=conclusion", "cof-cost-biased"])
 @pytest.mark.parametrize(
     ("bar", "right"),
     [
@@ -197,7 +200,8 @@ NEAR = fb.Problem([0.3, 0.42, 0.5, 0.46], [1, 2, 3, 4], alpha=0.1)
 def test_proven_threshold_keeps_its_word(bar):
     """At delta = 0.2 at most 20% of 400 runs may conclude wrongly; far fewer do. False alarm: below 1e-9."""
     problem = NEAR.with_quality(bar)
-    result = fb.simulate(problem, fb.GLRCOF(delta=0.2, threshold="proven"), 20_000, runs=400, seed=3)
+    policy = fb.GLRCOF(delta=0.2, threshold="proven", goal="conclusion")
+    result = fb.simulate(problem, policy, 20_000, runs=400, seed=3)
     wrong = set()
     for event in result.events:
         good = problem.means[event["arm"]] >= problem.threshold if problem.attainable else False
@@ -211,17 +215,17 @@ def test_proven_threshold_keeps_its_word(bar):
     assert any(event["event"] == "optimal" for event in result.events)
 
 
-@pytest.mark.parametrize("policy", [fb.COF, fb.GLRCOF])
+@pytest.mark.parametrize("policy", ["cof:tolerance=0.05", "glr-cof:tolerance=0.05,goal=conclusion"])
 def test_a_tolerance_ends_a_tie_with_the_bar(policy):
     tie = fb.Problem([0.5, 0.72, 0.8], [1, 2, 9], 0.1)
     for bar in ("relative-to:a3:0.1", "at-least:0.72"):
-        result = fb.simulate(tie.with_quality(bar), policy(tolerance=0.05), 100_000, runs=10)
+        result = fb.simulate(tie.with_quality(bar), policy, 100_000, runs=10)
         settled = [event for event in result.events if event["event"] == "optimal"]
         assert len(settled) == 10
         assert {int(event["arm"]) for event in settled} == {1}
 
 
-@pytest.mark.parametrize("policy", [fb.COF(0.01), fb.GLRCOF(0.01)])
+@pytest.mark.parametrize("policy", [fb.COF(0.01), fb.GLRCOF(0.01, goal="conclusion")])
 def test_a_session_says_that_no_option_reaches_the_level(policy):
     session = fb.Session(COSTS, policy=policy, quality=fb.AtLeast(0.97))
     assert session.ask().reason == "first look at this option"
@@ -255,7 +259,7 @@ def test_a_session_explains_a_reference():
     assert explanation.alpha == 0.1
 
 
-@pytest.mark.parametrize("policy", [fb.COF(0.01), fb.GLRCOF(0.01)])
+@pytest.mark.parametrize("policy", [fb.COF(0.01), fb.GLRCOF(0.01, goal="conclusion")])
 def test_options_wait_for_their_turn_under_a_level(policy):
     session = fb.Session(COSTS, policy=policy, quality="at-least:0.7")
     run_in_turn(session, 5)
@@ -277,7 +281,7 @@ def test_permuting_the_arms_permutes_the_result():
             assert np.array_equal(one.pulls[:, :, back], two.pulls)
 
 
-@pytest.mark.parametrize("policy", [fb.COF(0.01), fb.GLRCOF(0.01)])
+@pytest.mark.parametrize("policy", [fb.COF(0.01), fb.GLRCOF(0.01, goal="conclusion")])
 def test_the_last_option_may_be_the_one_that_reaches_the_level(policy):
     session = fb.Session(COSTS, policy=policy, quality="at-least:0.82")
     run_in_turn(session, 60_000)

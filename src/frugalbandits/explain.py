@@ -48,6 +48,8 @@ class Explanation:
         level that no option reaches is "unreachable", and the option is the last one that was ruled out.
     needed
         The evidence that a conclusion takes, for policies that weigh it.
+    likely
+        The cheapest option that looks good enough so far, for a policy that goes by it before it is sure.
     """
 
     policy: str
@@ -59,6 +61,7 @@ class Explanation:
     decision: str | None
     events: tuple[tuple[int, str, str], ...]
     needed: float | None = None
+    likely: str | None = None
 
     @property
     def alpha(self) -> float | None:
@@ -93,6 +96,8 @@ class Explanation:
             return f"{nothing}; {after} the best one is still being looked for."
         if self.decision is not None:
             return f"Settled on {self.decision!r} {after}."
+        if self.likely is not None:
+            return f"Nothing settled {after}; {self.likely!r} is the cheapest that looks good enough."
         if self.candidate is not None:
             return f"Nothing settled {after}; {self.candidate!r} is being considered."
         return f"Nothing settled {after}."

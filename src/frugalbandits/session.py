@@ -204,6 +204,7 @@ class Session:
                 decision=self._by_rank[optimal[0]] if optimal else None,
                 events=tuple((time, EVENTS[kind], self._by_rank[rank]) for time, kind, rank in self._events),
                 needed=bounds.needed,
+                likely=self._by_rank[bounds.likely] if bounds.likely >= 0 else None,
             )
 
     def to_json(self) -> str:

@@ -112,6 +112,7 @@ def run(
     delta=None,
     tolerance=0.0,
     threshold="practical",
+    goal="regret",
     reference=None,
     level=None,
 ):
@@ -193,10 +194,10 @@ def run(
             candidate += 1
             continue
 
-        # The evidence beyond which an arm is not worth a pull now. Without a delta it is that of the moment,
-        # tolerance and penalties have no part in it, and the episode is the one that it would be by it.
+        # The evidence beyond which an arm is not worth a pull now. If regret is the goal, it is that of the
+        # moment, tolerance and penalties have no part in it, and the episode is the one that it would be.
         now = candidate
-        if delta is None:
+        if goal == "regret":
             enough = np.log(sum(n) / n)
             while now < last:
                 W, _ = evidence_against(n, m, now, [k for k in judges if k != now], keep)

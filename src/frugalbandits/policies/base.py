@@ -156,6 +156,7 @@ class Bounds(NamedTuple):
     candidate: int  # the arm that is being considered or used; -1 for none
     evidence: Floats | None = None  # NaN: none for this arm
     needed: float | None = None  # evidence that a conclusion takes
+    likely: int = -1  # the arm that looks optimal, where pulls do not follow the candidate; -1 for none
 
 
 def new_tally(arms: int) -> Tally:

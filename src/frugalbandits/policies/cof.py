@@ -41,6 +41,7 @@ from frugalbandits.policies.base import (
 from frugalbandits.policies.cof_biased import new_targets, next_targets, unmet_target
 from frugalbandits.policies.cof_repeats import safe_repeats
 from frugalbandits.policies.episodes import (
+    all_looked_at,
     has_level,
     is_judge,
     reason,
@@ -93,7 +94,7 @@ def gating_arms(state: Any) -> NDArray[np.bool_]:
     gating = np.zeros(arms, np.bool_)
     floor = lcb(state, candidate) + state.tolerance
     for i in range(candidate + 1, arms):
-        gating[i] = is_judge(state, i) and state.keep * ucb(state, i) >= floor
+        gating[i] = is_judge(state.reference, i) and state.keep * ucb(state, i) >= floor
     return gating
 
 
@@ -111,7 +112,7 @@ def evidence_against(state: Any) -> float:
     strongest = 0.0
     for k in range(len(state.prices)):
         gap = mean(state, k) - level
-        if gap > 0 and is_judge(state, k):
+        if gap > 0 and is_judge(state.reference, k):
             term = 2 * state.tally.pulls[k] * gap * gap
             total += term
             if k > candidate:
@@ -142,47 +143,50 @@ def sampled_arms(state: Any, gating: NDArray[np.bool_]) -> NDArray[np.int64]:
     return chosen[:count].copy()
 
 
-@inlined
-def alone(arm: int, repeats: int) -> Batch:
-    """Return a batch of one arm."""
-    return Batch(single(arm), repeats)
+@inner
+def pulls_to_level(state: Any) -> int:
+    """Under a fixed level: pulls of the candidate that are due, or 0 after a conclusion."""
+    candidate = state.candidate[0]
+    if handed(state, candidate) == 0:
+        return 1
+    if lcb(state, candidate) + state.tolerance > state.level:
+        settle(state)
+        return 0
+    if ucb(state, candidate) <= state.level:
+        rule_out(state)
+        return 0
+    return safe_repeats(state, single(candidate), np.zeros(len(state.prices), np.bool_))
 
 
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
     """One turn of the while loop of Algorithm 1, up to the next pulls."""
+    if state.level >= 0:
+        while has_level(state) and state.settled[0] == 0:
+            pulls = pulls_to_level(state)
+            if pulls > 0:
+                return Batch(single(state.candidate[0]), pulls)
+    if state.settled[0] == 1:  # line 5, thereafter
+        return Batch(single(state.candidate[0]), FOREVER)
+    if not all_looked_at(state):  # line 1
+        return Batch(unseen_arms(state), 1)
+    if state.cost_biased:
+        arm = unmet_target(state)
+        if arm >= 0:
+            return Batch(single(arm), state.targets[arm] - handed(state, arm))
     while True:
-        unseen = unseen_arms(state)
-        if len(unseen) > 0:  # line 1
-            return Batch(unseen, 1)
-        candidate = state.candidate[0]
-        if state.settled[0] == 1:  # line 5, thereafter
-            return alone(candidate, FOREVER)
-        if has_level(state):
-            if lcb(state, candidate) + state.tolerance > state.level:
-                settle(state)
-            elif ucb(state, candidate) <= state.level:
-                rule_out(state)
-            else:
-                nobody = np.zeros(len(state.prices), np.bool_)
-                return alone(candidate, safe_repeats(state, single(candidate), nobody))
-            continue
-        if state.cost_biased:
-            arm = unmet_target(state)
-            if arm >= 0:
-                return alone(arm, state.targets[arm] - handed(state, arm))
         gating = gating_arms(state)  # line 3
         if not np.any(gating):  # lines 4-5
             settle(state)
-        elif evidence_against(state) >= state.limit:  # line 9: the product of the epsilons is at most delta
-            rule_out(state)  # line 10
-        else:
+            return Batch(single(state.candidate[0]), FOREVER)
+        if evidence_against(state) < state.limit:  # line 9: the product of the epsilons exceeds delta
             break
+        rule_out(state)  # line 10
     arms = sampled_arms(state, gating)  # lines 12-15
     if state.cost_biased:
         next_targets(state, arms, gating)
         arm = unmet_target(state)
-        return alone(arm, state.targets[arm] - handed(state, arm))
+        return Batch(single(arm), state.targets[arm] - handed(state, arm))
     return Batch(arms, safe_repeats(state, arms, gating))
 
 

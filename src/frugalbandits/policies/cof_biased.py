@@ -69,7 +69,7 @@ def shares_of(state: Any, filtered: NDArray[np.int64], gating: NDArray[np.bool_]
     arms = len(gating)
     best = 0.0
     for k in range(arms):
-        if is_judge(state, k):
+        if is_judge(state.reference, k):
             best = max(best, mean(state, k))
     shares = np.zeros(arms)
     if mean(state, candidate) >= state.keep * best:

@@ -69,7 +69,7 @@ def evidence_stays_below(state: Any, sampled: NDArray[np.bool_], more: int, widt
         pulls = tally.pulls[k] + (more if sampled[k] else 0)
         most = tally.sums[k] + (more if sampled[k] else 0)
         gap = most / pulls - level if pulls > 0 else 0.0
-        if gap > 0 and is_judge(state, k):
+        if gap > 0 and is_judge(state.reference, k):
             term = 2 * pulls * gap * gap
             if state.combine:
                 total += term
@@ -121,7 +121,7 @@ def pass_stays(state: Any, sampled: NDArray[np.bool_], more: int, width: float) 
             high = highest_lcb(tally.sums[i], tally.pulls[i], more, width)
             if low <= (second if high == first else first):
                 return False
-        elif is_judge(state, i):
+        elif is_judge(state.reference, i):
             bound = tally.sums[i] / tally.pulls[i] + width / math.sqrt(tally.pulls[i]) + SLACK
             stays_out = state.keep * bound < floor_low
             stays_filtered = bound <= filter_low and (

@@ -21,6 +21,7 @@ from frugalbandits.compiled import inlined, inner
 from frugalbandits.policies.base import INFEASIBLE, OPTIMAL, UNREACHABLE, handed, note
 
 __all__ = [
+    "all_looked_at",
     "has_level",
     "is_judge",
     "judges",
@@ -40,9 +41,12 @@ def has_level(state: Any) -> bool:
 
 
 @inlined
-def is_judge(state: Any, arm: int) -> bool:
-    """Tell whether an arm may disqualify the candidates before it."""
-    return state.reference < 0 or arm == state.reference
+def is_judge(reference: int, arm: int) -> bool:
+    """Tell whether an arm may disqualify the candidates before it.
+
+    It is given one number and not the state: compiled code counts the references of every array in there.
+    """
+    return reference < 0 or arm == reference
 
 
 @inlined
@@ -51,14 +55,22 @@ def reach(state: Any) -> int:
     return len(state.tally.pulls) if state.reference < 0 else state.reference + 1
 
 
+@inlined
+def all_looked_at(state: Any) -> bool:
+    """Tell whether a pull of every arm that can be of use was handed out."""
+    pulls, pending = state.tally.pulls, state.tally.pending
+    least = pulls[0] + pending[0]
+    for k in range(1, reach(state)):
+        least = min(least, pulls[k] + pending[k])
+    return least > 0
+
+
 @inner
 def unseen_arms(state: Any) -> NDArray[np.int64]:
-    """Arms that are to be looked at before anything can be said, and of which no pull was handed out yet."""
-    first = state.candidate[0] if has_level(state) else 0
-    last = state.candidate[0] + 1 if has_level(state) else reach(state)
-    found = np.empty(last - first, np.int64)
+    """Arms that can be of use and of which no pull was handed out yet, cheapest first."""
+    found = np.empty(reach(state), np.int64)
     count = 0
-    for k in range(first, last):
+    for k in range(reach(state)):
         if handed(state, k) == 0:
             found[count] = k
             count += 1

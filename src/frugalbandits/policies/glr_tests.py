@@ -54,9 +54,12 @@ ARM = np.dtype(
         np.dtype(
             [
                 ("pulls", np.float64),
+                ("handed", np.float64),  # pulls with those whose feedback is out
                 ("total", np.float64),  # sum of the rewards
+                ("average", np.float64),  # of the rewards; 0 before the first reward
                 ("penalty", np.float64),  # what the proven threshold takes off this arm's evidence
                 ("evidence", np.float64),  # Z_i
+                ("enough", np.float64),  # evidence beyond which it is not worth a pull now
                 ("judge", np.bool_),  # whether it may disqualify a candidate
                 ("active", np.bool_),  # whether it has a part in W
             ],
