@@ -219,7 +219,7 @@ def test_ctrl_c_ends_a_simulation_soon(terminal: Terminal) -> None:
         watchdog = threading.Timer(240, process.kill)
         watchdog.start()
         try:
-            terminal.read(until="goodreads, alpha 0.05, etc-cs")
+            terminal.read(until="goodreads, alpha = 0.05, etc-cs")
             process.send_signal(signal.SIGINT)
             sent = time.monotonic()
             terminal.read()
@@ -256,7 +256,7 @@ def test_progress_is_shown_on_a_terminal_only(terminal: Terminal) -> None:
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "3/3" in terminal.shown
-    assert "goodreads, alpha 0.05, etc-cs" in terminal.shown
+    assert "goodreads, alpha = 0.05, etc-cs" in terminal.shown
     assert "\x1b" not in out
     # Seconds aside, the output is that of a run without a terminal.
     without = good("simulate", "goodreads", *SMALL)

@@ -17,7 +17,7 @@ from frugalbandits.policies.base import observe
 from frugalbandits.policies.glr_tests import ARM, evidence_against, evidence_for, interval, penalty
 from harness import COSTS, cases, play, pull_from, run_in_turn, setting_of
 from reference import REFERENCES
-from reference.glr_cof import kl
+from reference.glr_cof import kl, proven_against
 
 
 def records(pulls, means):
@@ -298,3 +298,17 @@ def test_bad_threshold_is_named():
         fb.GLRCOF(goal="both")
     with pytest.raises(fb.InputError, match="GLRCOF needs a horizon"):
         fb.Session(COSTS, 0.1, "glr-cof")
+
+
+@settings(max_examples=300)
+@given(data=st.data(), count=st.integers(2, 8), alpha=ALPHAS, alone=st.booleans())
+def test_proven_evidence_is_of_the_arms_that_are_worth_what_they_pay(data, count, alpha, alone):
+    pulls = data.draw(st.lists(st.integers(1, 3_000), min_size=count, max_size=count))
+    arms = records(pulls, data.draw(st.lists(st.floats(0.02, 0.98), min_size=count, max_size=count)))
+    m = (arms["total"] / arms["pulls"]).tolist()
+    judges = [count - 1] if alone else list(range(count))
+    arms["judge"] = [k in judges for k in range(count)]
+    arms["penalty"] = [penalty(n) for n in pulls]
+    expected = proven_against(pulls, m, 0, 1 - alpha, judges, alone)
+    entry = 0.0 if alone else math.log(count)
+    assert evidence_against(arms, 0, 1 - alpha, entry) == pytest.approx(expected, rel=1e-6, abs=1e-6)

@@ -328,7 +328,11 @@ def test_all_policies_are_the_default(monkeypatch, in_an_empty_folder):
     assert refused("leaderboard", "--seed", "4") == "enough"
     assert seen == {
         "names": families(),
-        "policies": fb.policies(),
+        "policies": (
+            *fb.policies(),
+            "glr-cof:tolerance=0.02",
+            "glr-cof:tolerance=0.02,goal=conclusion",
+        ),
         "folder": Path("out", "leaderboard"),
         "settings": Settings(seed=4),
     }

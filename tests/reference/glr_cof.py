@@ -198,7 +198,7 @@ def run(
         # moment, tolerance and penalties have no part in it, and the episode is the one that it would be.
         now = candidate
         if goal == "regret":
-            enough = np.log(sum(n) / n)
+            enough = np.log(sum(n) / n) - 1e-9  # a tie is enough, whatever rounding makes of it
             while now < last:
                 W, _ = evidence_against(n, m, now, [k for k in judges if k != now], keep)
                 if enough[now] > W:

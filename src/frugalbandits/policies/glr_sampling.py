@@ -38,6 +38,7 @@ __all__ = ["arm_to_pull", "likely_arm"]
 LEAST_RATIO = 1 / 4
 GREATEST_RATIO = 32.0
 DOUBT = 2.0  # pulls that might have paid 1
+SAME = 1e-9  # early on, evidence is often log(t / n) exactly: rounding must not have a say in that
 
 
 @inlined
@@ -117,7 +118,7 @@ def arm_to_pull(
     for k in range(last + 1):
         time += arms[k].handed
     for k in range(last + 1):
-        arms[k].enough = limit if concluding else math.log(time / arms[k].handed)
+        arms[k].enough = limit if concluding else math.log(time / arms[k].handed) - SAME
         if not concluding:
             arms[k].penalty = 0.0
     slack = tolerance if concluding else 0.0
@@ -148,7 +149,7 @@ def arm_to_pull(
         if gating[i]:
             if b > candidate and i > b:
                 evidence_for(arms, b, i, keep, slack)
-            doubted = i <= b or arms[i].evidence < arms[i].enough
+            doubted = arms[i].evidence < arms[i].enough  # as every gating arm up to b
             high = (
                 upper_bound(arms[i].average, arms[i].handed, arms[i].enough) if doubted else arms[i].average
             )
