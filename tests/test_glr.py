@@ -312,3 +312,16 @@ def test_proven_evidence_is_of_the_arms_that_are_worth_what_they_pay(data, count
     expected = proven_against(pulls, m, 0, 1 - alpha, judges, alone)
     entry = 0.0 if alone else math.log(count)
     assert evidence_against(arms, 0, 1 - alpha, entry) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_an_arm_takes_part_as_soon_as_it_is_worth_what_it_pays():
+    """The third arm's pulls grow through the point where its own term exceeds what it pays."""
+    entering = 0
+    for third in range(20, 120):
+        pulls, m = [400, 300, third], [0.3, 0.8, 0.75]
+        arms = records(pulls, m)
+        arms["penalty"] = [penalty(n) for n in pulls]
+        expected = proven_against(pulls, m, 0, 0.9, [0, 1, 2], False)
+        assert evidence_against(arms, 0, 0.9, math.log(3)) == pytest.approx(expected, rel=1e-9)
+        entering += bool(arms[2].active)
+    assert 10 < entering < 90
