@@ -50,7 +50,7 @@ from frugalbandits.policies.episodes import (
     statuses,
     unseen_arms,
 )
-from frugalbandits.policies.glr_sampling import arm_to_pull, likely_arm
+from frugalbandits.policies.glr_sampling import arm_to_pull
 from frugalbandits.policies.glr_tests import (
     ARM,
     above_level,
@@ -282,19 +282,33 @@ class GLRCOF(Policy):
             candidate=candidate,
             evidence=evidence,
             needed=state.limit,
-            likely=self._likely(state, arms),
+            likely=_likely(state),
         )
 
     def reason(self, state: GLRCOFState, arm: int) -> str:
         told = reason(state, arm)
-        if state.concluding or state.settled[0] or has_level(state) or told.startswith("first"):
+        if told.startswith("first"):
             return told
-        if arm == self._likely(state, facts(state)):
+        likely = _likely(state)
+        if likely < 0:
+            return told
+        if arm == likely:
             return "likely: the cheapest option that looks good enough"
         return "in doubt: tells which option is good enough"
 
-    def _likely(self, state: GLRCOFState, arms: Any) -> int:
-        """Return the arm that looks optimal, or -1 where a conclusion is at hand or none can be told."""
-        if state.concluding or state.settled[0] or has_level(state) or not all_looked_at(state):
-            return -1
-        return int(likely_arm(arms, int(state.candidate[0]), state.keep))
+
+def _likely(state: GLRCOFState) -> int:
+    """Return the arm that looks optimal, or -1 where pulls follow the candidate or not all arms were seen.
+
+    In plain Python, for speed: a session asks for a reason at every plan.
+    """
+    if state.concluding or state.settled[0] or has_level(state):
+        return -1
+    last = reach(state)
+    counts = state.tally.pulls[:last].tolist()
+    if not all(counts):
+        return -1
+    means = [total / pulls for total, pulls in zip(state.tally.sums[:last].tolist(), counts, strict=True)]
+    start = int(state.candidate[0])
+    bar = state.keep * (means[state.reference] if state.reference >= 0 else max(means[start:]))
+    return next(k for k in range(start, last) if means[k] >= bar)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from frugalbandits.compiled import inlined, inner
 from frugalbandits.policies.glr_tests import evidence_against, evidence_for, evidence_of_one
 
-__all__ = ["arm_to_pull", "likely_arm"]
+__all__ = ["arm_to_pull"]
 
 LEAST_RATIO = 1 / 4
 GREATEST_RATIO = 32.0
@@ -84,19 +84,6 @@ def first_in_doubt(arms: Any, candidate: int, last: int, keep: float) -> int:
             break
         candidate += 1
     return candidate
-
-
-@inner
-def likely_arm(arms: Any, start: int, keep: float) -> int:
-    """Return b: the cheapest arm from `start` on that looks good enough."""
-    best = 0.0
-    for k in range(start, len(arms)):
-        if arms[k].judge:
-            best = max(best, arms[k].average)
-    b = start
-    while arms[b].average < keep * best:
-        b += 1
-    return b
 
 
 @inner
