@@ -234,21 +234,20 @@ def check_tolerance(tolerance: float) -> None:
 
 
 @inlined
-def all_seen(state: Any) -> bool:
-    """Tell whether a pull of every arm was handed out."""
+def all_seen(state: Any, among: int) -> bool:
+    """Tell whether a pull of every arm among the cheapest ones was handed out."""
     least = handed(state, 0)
-    for k in range(1, len(state.tally.pulls)):
+    for k in range(1, among):
         least = min(least, handed(state, k))
     return least > 0
 
 
 @inner
-def unseen(state: Any) -> Ints:
-    """Arms of which no pull was handed out yet, cheapest first: the first batch of most policies."""
-    arms = len(state.tally.pulls)
-    found = np.empty(arms, np.int64)
+def unseen(state: Any, among: int) -> Ints:
+    """Arms among the cheapest ones of which no pull was handed out yet: the first batch of most policies."""
+    found = np.empty(among, np.int64)
     count = 0
-    for k in range(arms):
+    for k in range(among):
         if handed(state, k) == 0:
             found[count] = k
             count += 1

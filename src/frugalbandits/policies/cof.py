@@ -29,6 +29,7 @@ from frugalbandits.policies.base import (
     Policy,
     Setting,
     Tally,
+    all_seen,
     check_delta,
     check_tolerance,
     handed,
@@ -37,18 +38,18 @@ from frugalbandits.policies.base import (
     new_tally,
     radius,
     single,
+    unseen,
 )
 from frugalbandits.policies.cof_biased import new_targets, next_targets, unmet_target
 from frugalbandits.policies.cof_repeats import safe_repeats
 from frugalbandits.policies.episodes import (
-    all_looked_at,
     has_level,
     is_judge,
+    reach,
     reason,
     rule_out,
     settle,
     statuses,
-    unseen_arms,
 )
 
 __all__ = ["COF", "COFState"]
@@ -168,8 +169,8 @@ def plan(state: Any, rng: Any) -> Batch:
                 return Batch(single(state.candidate[0]), pulls)
     if state.settled[0] == 1:  # line 5, thereafter
         return Batch(single(state.candidate[0]), FOREVER)
-    if not all_looked_at(state):  # line 1
-        return Batch(unseen_arms(state), 1)
+    if not all_seen(state, reach(state)):  # line 1
+        return Batch(unseen(state, reach(state)), 1)
     if state.cost_biased:
         arm = unmet_target(state)
         if arm >= 0:

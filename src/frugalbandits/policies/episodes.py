@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.compiled import inlined, inner
-from frugalbandits.policies.base import INFEASIBLE, OPTIMAL, UNREACHABLE, handed, note
+from frugalbandits.policies.base import INFEASIBLE, OPTIMAL, UNREACHABLE, note
 
 __all__ = [
-    "all_looked_at",
     "has_level",
     "is_judge",
     "judges",
@@ -30,7 +29,6 @@ __all__ = [
     "rule_out",
     "settle",
     "statuses",
-    "unseen_arms",
 ]
 
 
@@ -53,28 +51,6 @@ def is_judge(reference: int, arm: int) -> bool:
 def reach(state: Any) -> int:
     """Count the arms that can be of use, from the cheapest on."""
     return len(state.tally.pulls) if state.reference < 0 else state.reference + 1
-
-
-@inlined
-def all_looked_at(state: Any) -> bool:
-    """Tell whether a pull of every arm that can be of use was handed out."""
-    pulls, pending = state.tally.pulls, state.tally.pending
-    least = pulls[0] + pending[0]
-    for k in range(1, reach(state)):
-        least = min(least, pulls[k] + pending[k])
-    return least > 0
-
-
-@inner
-def unseen_arms(state: Any) -> NDArray[np.int64]:
-    """Arms that can be of use and of which no pull was handed out yet, cheapest first."""
-    found = np.empty(reach(state), np.int64)
-    count = 0
-    for k in range(reach(state)):
-        if handed(state, k) == 0:
-            found[count] = k
-            count += 1
-    return found[:count].copy()
 
 
 @inner

@@ -31,15 +31,16 @@ from frugalbandits.policies.base import (
     Policy,
     Setting,
     Tally,
+    all_seen,
     check_delta,
     check_tolerance,
     handed,
     new_journal,
     new_tally,
     single,
+    unseen,
 )
 from frugalbandits.policies.episodes import (
-    all_looked_at,
     has_level,
     is_judge,
     judges,
@@ -48,7 +49,6 @@ from frugalbandits.policies.episodes import (
     rule_out,
     settle,
     statuses,
-    unseen_arms,
 )
 from frugalbandits.policies.glr_sampling import arm_to_pull
 from frugalbandits.policies.glr_tests import (
@@ -139,7 +139,7 @@ def is_infeasible(arms: Any, candidate: int, keep: float, entry: float, limit: f
 @inlined
 def has_to_look(state: Any) -> bool:
     """Tell whether an arm must be pulled once before anything can be said."""
-    return handed(state, state.candidate[0]) == 0 if has_level(state) else not all_looked_at(state)
+    return handed(state, state.candidate[0]) == 0 if has_level(state) else not all_seen(state, reach(state))
 
 
 @compiled
@@ -148,7 +148,7 @@ def plan(state: Any, rng: Any) -> Batch:
     if state.settled[0] == 1:
         return Batch(single(state.candidate[0]), FOREVER)
     if has_to_look(state):
-        return Batch(single(state.candidate[0]) if has_level(state) else unseen_arms(state), 1)
+        return Batch(single(state.candidate[0]) if has_level(state) else unseen(state, reach(state)), 1)
     arm = state.target[0]
     if handed(state, arm) < state.target[1]:
         return Batch(single(arm), state.target[1] - handed(state, arm))

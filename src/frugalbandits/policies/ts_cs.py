@@ -56,8 +56,9 @@ def handed_in_all(state: Any) -> int:
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
     """Return the arm of one draw, or the arms of many draws that need no feedback in between."""
-    if not all_seen(state):
-        return Batch(unseen(state), 1)
+    arms = len(state.tally.pulls)
+    if not all_seen(state, arms):
+        return Batch(unseen(state, arms), 1)
     look(state)
     arms, epoch = state.stretch.arms, state.stretch.epoch
     total = handed_in_all(state)

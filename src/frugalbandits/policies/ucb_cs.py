@@ -68,9 +68,9 @@ def stays(state: Any, arm: int, cheaper: float, others: float, more: int) -> boo
 @compiled
 def plan(state: Any, rng: Any) -> Batch:
     """Return the cheapest arm with an index good enough, for as many pulls as it is sure to stay so."""
-    if not all_seen(state):
-        return Batch(unseen(state), 1)
     arms = len(state.tally.pulls)
+    if not all_seen(state, arms):
+        return Batch(unseen(state, arms), 1)
     highest = 0.0
     for k in range(arms):
         highest = max(highest, index(state, k))
