@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from random import Random
 
 import numpy as np
 import pytest
@@ -248,9 +250,9 @@ def test_the_divergence_keeps_its_digits_where_means_are_close() -> None:
 
 
 @given(problems(), st.randoms(use_true_random=False), st.sampled_from(FAMILIES))
-def test_permuted_arms_permute_the_bounds(problem: fb.Problem, random: object, rewards: str) -> None:
+def test_permuted_arms_permute_the_bounds(problem: fb.Problem, random: Random, rewards: str) -> None:
     order = list(range(problem.arms))
-    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(order)
     other = fb.Problem(problem.means[order], problem.costs[order], problem.alpha)
     assert (bounds.lower_pulls(other, T, rewards) == bounds.lower_pulls(problem, T, rewards)[order]).all()
     for left, right in zip(bounds.joints(problem, T, rewards), bounds.joints(other, T, rewards), strict=True):
@@ -298,6 +300,6 @@ def test_cofs_upper_bounds_lie_above_the_lower_bounds(problem: fb.Problem) -> No
         (lambda p: bounds.cof_upper(p, 1.5), "whole number"),
     ],
 )
-def test_bad_values_are_named(call: object, message: str) -> None:
+def test_bad_values_are_named(call: Callable[[fb.Problem], object], message: str) -> None:
     with pytest.raises(fb.InputError, match=message):
-        call(HAND["i* alone"])  # type: ignore[operator]
+        call(HAND["i* alone"])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from rich.cells import cell_len
 
@@ -129,9 +131,9 @@ def test_a_figure_is_written(tmp_path: Path) -> None:
     assert path.read_text().startswith("<?xml")
 
 
-def marks(figure: object, marker: str) -> dict[float, float]:
+def marks(figure: Figure, marker: str) -> dict[float, float]:
     """What a kind of mark says, by row."""
-    (axes,) = figure.axes  # type: ignore[attr-defined]
+    (axes,) = figure.axes
     drawn = [line for line in axes.get_lines() if isinstance(line, Line2D) and line.get_marker() == marker]
     return {float(line.get_ydata()[0]): float(line.get_xdata()[0]) for line in drawn}
 
@@ -153,9 +155,10 @@ def test_the_figure_shows_the_bounds_and_what_was_measured() -> None:
 @pytest.mark.parametrize("instance", ["goodreads", "movielens", "aider-polyglot", "nu1"])
 def test_nothing_lies_outside_the_figure_or_over_a_label(instance: str) -> None:
     figure = figures_bounds.plot_bounds(bounds.overview(fb.instance(instance), 1e5), instance)
-    figure.canvas.draw()
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
     (axes,) = figure.axes
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    renderer = canvas.get_renderer()
     boxes = [text.get_window_extent(renderer) for text in axes.get_yticklabels()]
     assert all(box.x0 >= 0 for box in boxes)
     assert all(above.y0 >= below.y1 - 1 for above, below in itertools.pairwise(boxes))

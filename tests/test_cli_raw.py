@@ -276,7 +276,7 @@ def test_ctrl_c_ends_reading_and_leaves_no_file() -> None:
         watchdog.start()
         try:
             # Opened only when the program has opened it: then it is reading.
-            with open("pipe.csv", "wb") as pipe:  # noqa: PTH123
+            with Path("pipe.csv").open("wb") as pipe:
                 pipe.write(b"userId,movieId,rating,timestamp\n1,1,4.0,9\n")
                 pipe.flush()
                 process.send_signal(signal.SIGINT)

@@ -183,7 +183,7 @@ def test_the_problem_on_which_a_policy_is_worst_is_named_where_there_is_room():
 def test_the_page_has_rows_and_says_where_there_is_no_bound(monkeypatch):
     text = to_markdown(document(a_board())).replace("\\", "")
     assert "| one | 0.2 | 10,000 | **1.00** | 4.00 |" in text
-    assert "| three | 0.6 | 10,000 | 0 | – | – |" in text  # noqa: RUF001
+    assert "| three | 0.6 | 10,000 | 0 | \N{EN DASH} | \N{EN DASH} |" in text
     assert "| one | 0.2 | 10,000 | 100% | 0% |" in text
     assert "frugal leaderboard paper random --quick --policy a --policy b --seed 0" in text
     monkeypatch.setattr("frugalbandits.experiments.leaderboard_page._LONG_FAMILY", 2)

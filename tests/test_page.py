@@ -124,7 +124,9 @@ def test_both_have_the_same_tables(written):
         for line in written[1].splitlines()
         if line.startswith("|") and not re.fullmatch(r"[| :-]+", line)
     ]
-    seen = [[re.sub("^[✓◐✗–] (?=[a-z])", "", cell) for cell in row] for row in Page(written[0]).rows]  # noqa: RUF001
+    seen = [
+        [re.sub("^[✓◐✗\N{EN DASH}] (?=[a-z])", "", cell) for cell in row] for row in Page(written[0]).rows
+    ]
     assert len(rows) > 80
     assert rows == seen
 
@@ -262,9 +264,9 @@ def test_the_best_of_a_row_is_marked(tmp_path):
 def test_a_missing_policy_leaves_a_gap(tmp_path):
     some = [outcome for outcome in WORLD if outcome.cell.policy != "ts-cs"]
     regret = table(tmp_path, "MovieLens: mean summed regret", outcomes=some)
-    assert regret.rows[0][regret.heads.index("TS-CS")].text == "–"  # noqa: RUF001
+    assert regret.rows[0][regret.heads.index("TS-CS")].text == "\N{EN DASH}"
     share = table(tmp_path, "MovieLens: share of runs", outcomes=some)
-    assert {row[share.heads.index("TS-CS")].text for row in share.rows} == {"–"}  # noqa: RUF001
+    assert {row[share.heads.index("TS-CS")].text for row in share.rows} == {"\N{EN DASH}"}
     assert [cell.text for cell in share.rows[-1]][:3] == ["all", "100%", "100%"]
 
 

@@ -279,7 +279,7 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
 def test_a_bad_value_is_named_and_nothing_is_built(change: dict[str, Any], fragments: list[str]) -> None:
     unbuilt = object.__new__(Problem)
     with pytest.raises(InputError) as caught:
-        unbuilt.__init__(**(GOOD | change))  # type: ignore[misc]
+        Problem.__init__(unbuilt, **(GOOD | change))
     for fragment in fragments:
         assert fragment in str(caught.value)
     assert vars(unbuilt) == {}

@@ -141,7 +141,8 @@ class Result:
     def _regret(self, regret: str) -> NDArray[np.float64]:
         if regret not in ("cost", "quality", "summed"):
             raise InputError(f"regret must be 'cost', 'quality' or 'summed', but it is {regret!r}")
-        return getattr(self, f"{regret}_regret")  # type: ignore[no-any-return]
+        values: NDArray[np.float64] = getattr(self, f"{regret}_regret")
+        return values
 
     def __repr__(self) -> str:
         summed = self.summary()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from frugalbandits import report
 from frugalbandits.cli.common import (
     FIGURES,
     INTERRUPTED,
+    advance,
     alpha_option,
     app,
     file,
@@ -78,7 +78,6 @@ def bounds(
     with interruptible(INTERRUPTED), report.progress(len(chosen) * runs) as show:
         for place, name in enumerate(chosen):
             show(name, place * runs)
-            advance = partial(_advance, show, name, place * runs)
             results.append(
                 fb.simulate(
                     problem,
@@ -88,7 +87,7 @@ def bounds(
                     seed=seed,
                     checkpoints=1,
                     workers=workers,
-                    progress=advance,
+                    progress=partial(advance, show, name, place * runs),
                 )
             )
     if plot is not None:
@@ -99,7 +98,3 @@ def bounds(
     console.print(bounds_report(shown, instance, results, console.width, console.options.ascii_only))
     if plot is not None:
         console.print(f"\nfigure written to {plot}", soft_wrap=True)
-
-
-def _advance(show: Callable[[str, int], None], what: str, before: int, done: int, total: int) -> None:
-    show(what, before + done)

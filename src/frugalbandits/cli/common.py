@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "INTERRUPTED",
     "KEPT",
     "TABLES",
+    "advance",
     "alpha_option",
     "app",
     "chosen_policies",
@@ -76,6 +77,11 @@ def say(message: str) -> None:
     """Print a line on standard error."""
     sys.stderr.write(f"{message}\n")
     sys.stderr.flush()
+
+
+def advance(show: Callable[[str, int], None], what: str, before: int, done: int, total: int) -> None:
+    """Show how many runs are done, those of earlier simulations included."""
+    show(what, before + done)
 
 
 app = typer.Typer(

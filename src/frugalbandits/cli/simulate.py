@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -18,6 +18,7 @@ from frugalbandits.cli.common import (
     FIGURES,
     INTERRUPTED,
     TABLES,
+    advance,
     alpha_option,
     app,
     chosen_policies,
@@ -106,7 +107,7 @@ def simulate(
                 checkpoints=checkpoints,
                 workers=workers,
                 rewards=model,
-                progress=partial(_advance, show, what, number * runs),
+                progress=partial(advance, show, what, number * runs),
             )
             cells.append(report.Cell(job.instance, result, time.perf_counter() - start))
 
@@ -125,10 +126,6 @@ def simulate(
             console.print()
         for line in written:
             console.print(line, soft_wrap=True)
-
-
-def _advance(show: Callable[[str, int], None], what: str, before: int, done: int, total: int) -> None:
-    show(what, before + done)
 
 
 class _Job(NamedTuple):

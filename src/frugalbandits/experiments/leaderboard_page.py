@@ -38,7 +38,7 @@ __all__ = ["WIDEST", "command", "document", "screen", "write"]
 WIDEST = 120
 
 _PAGE, _ROWS, _STANDINGS = "leaderboard.md", "rows.csv", "standings.csv"
-_NONE = "–"  # noqa: RUF001
+_NONE = "\N{EN DASH}"
 _LONG_FAMILY = 50  # rows; a longer family's are in the CSV file only
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)

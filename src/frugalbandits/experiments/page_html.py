@@ -72,7 +72,7 @@ thead th { background: var(--head); vertical-align: bottom; }
   thead { display: table-header-group; } }
 """.strip()
 
-_SIGNS = {"holds": "✓", "partly": "◐", "does not hold": "✗", "not tested": "–"}  # noqa: RUF001
+_SIGNS = {"holds": "✓", "partly": "◐", "does not hold": "✗", "not tested": "\N{EN DASH}"}
 
 
 def to_html(document: Document) -> str:

@@ -27,7 +27,7 @@ __all__ = [
     "system_table",
 ]
 
-_NONE = Cell("–")  # noqa: RUF001
+_NONE = Cell("\N{EN DASH}")
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -112,7 +112,7 @@ def event_table(outcomes: Sequence[Outcome]) -> Table | None:
             Cell(_with_error(row.cof_mean, row.cof_error), _without(row.cof_missing, row.runs)),
             Cell(title(row.variant)),
             Cell(_with_error(row.variant_mean, row.variant_error), _without(row.variant_missing, row.runs)),
-            Cell(f"{row.difference:+.1f}" if math.isfinite(row.difference) else "–"),  # noqa: RUF001
+            Cell(f"{row.difference:+.1f}" if math.isfinite(row.difference) else "\N{EN DASH}"),
         )
         for row in event_times(outcomes)
     )

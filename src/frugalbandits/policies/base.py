@@ -303,9 +303,10 @@ class Policy(ABC):
     def begin(self, setting: Setting) -> State:
         """Start, unless the quality bar is of a kind that this policy does not know."""
         if not self.any_bar and not isinstance(setting.quality, RelativeToBest):
+            able = sorted(kind.__name__ for kind in Policy.__subclasses__() if kind.any_bar)
             raise InputError(
                 f"{type(self).__name__} knows a quality bar relative to the best option only, but it is "
-                f"{setting.quality!r}; COF and GLRCOF know it"
+                f"{setting.quality!r}; those that know others are: {', '.join(able)}"
             )
         return self.start(setting)
 
