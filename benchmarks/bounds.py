@@ -69,8 +69,8 @@ def _seconds(call: Callable[[], object], rounds: int) -> float:
 
 def draw_ratio(path: str, runs: int = 50) -> None:
     """Draw COF's and PE-CS's regret over the least on the paper's two instances, and print the means."""
-    from frugalbandits import figures
-    from frugalbandits.figures_bounds import plot_ratio, ratio_curve
+    from frugalbandits.lab.figures import panels as figures
+    from frugalbandits.lab.figures.bounds import plot_ratio, ratio_curve
 
     curves = []
     for name in ("goodreads", "movielens"):

@@ -41,7 +41,7 @@ baselines do as much in plain Python, with the modules csv and json, on the firs
 
 _READ = """
 import json, sys, time
-from frugalbandits.ratings import read_goodreads, read_movielens
+from frugalbandits.lab.ratings import read_goodreads, read_movielens
 def read(folder):
     if sys.argv[1] == "movielens":
         return read_movielens(folder + "/ratings.csv", folder + "/movies.csv")

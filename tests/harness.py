@@ -8,10 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 import frugalbandits as fb
-from frugalbandits.policies import Setting, policies, resolve
-from frugalbandits.policies.base import EVENTS, observe
-from frugalbandits.problem import check_names, check_reference
-from frugalbandits.quality import RelativeToBest
+from frugalbandits.core.contract import EVENTS, Setting, observe
+from frugalbandits.core.jit import machine_code
+from frugalbandits.core.options import check_names, check_reference
+from frugalbandits.core.quality import RelativeToBest
+from frugalbandits.core.registry import policies, resolve
 from reference import Table
 
 DETERMINISTIC = [name for name in policies() if not resolve(name).randomised]
@@ -24,6 +25,11 @@ def setting_of(costs, bar, horizon):
     return Setting.of(np.asarray(costs, float), quality, horizon, reference)
 
 
+def planner(policy):
+    """Return the machine code of a policy's plan, where there is a compiler."""
+    return machine_code(type(resolve(policy)).plan)
+
+
 def play(policy, costs, bar, horizon, pull, *, one_pass=False, rng=None, record=None):
     """Drive a policy by its contract, one reward at a time.
 
@@ -33,9 +39,10 @@ def play(policy, costs, bar, horizon, pull, *, one_pass=False, rng=None, record=
     policy = resolve(policy)
     order = np.argsort(np.asarray(costs, float), kind="stable")
     state = policy.begin(setting_of(costs, bar, horizon))
+    plan = planner(policy)
     pulled, events = [], []
     while len(pulled) < horizon:
-        batch = policy.plan(state, rng)
+        batch = plan(state, rng)
         for i in range(len(events), int(state.journal.length[0])):
             kind, arm = EVENTS[state.journal.kinds[i]], int(order[state.journal.arms[i]])
             events.append((len(pulled), kind, arm))

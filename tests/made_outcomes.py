@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from frugalbandits.experiments.specs import ALPHAS, INSTANCES, PAPER_POLICIES, Cell, Outcome
-from frugalbandits.instances import instance
-from frugalbandits.problem import Problem
-from frugalbandits.result import Result
+from frugalbandits.lab.instances.catalogue import instance
+from frugalbandits.lab.paper.experiments import ALPHAS, INSTANCES, PAPER_POLICIES
+from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.result import Result
+from frugalbandits.lab.sweeps.cells import Cell, Outcome
 
 T, MARKS, RUNS = 5_000_000, 10, 4
 TIMES = np.arange(1, MARKS + 1) * (T // MARKS)

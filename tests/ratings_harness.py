@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from frugalbandits.ratings import UNLABELLED, read_goodreads, read_movielens
+from frugalbandits.lab.ratings import UNLABELLED, read_goodreads, read_movielens
 
 HEADER = b"userId,movieId,rating,timestamp\n"
 MOVIES = {1: "Comedy|Drama", 22: "Drama", 333: UNLABELLED, 2**24 + 5: "War", 10**30: "Comedy|Comedy"}

@@ -5,31 +5,46 @@ and learn online the cheapest option whose mean quality is at least (1 - alpha) 
 the multi-armed bandit with cost subsidy.
 
 >>> import frugalbandits as fb
->>> problem = fb.instance("goodreads", alpha=0.3)
->>> result = fb.simulate(problem, "cof", horizon=100_000, runs=4)
->>> result.found_optimal
-1.0
+>>> session = fb.Session(costs={"small": 0.2, "large": 3.0}, alpha=0.1, horizon=1_000)
+>>> decision = session.ask()
+>>> session.tell(decision.id, reward=1.0)
+
+Sessions need numpy alone. The names of the lab (`simulate`, `Problem`, `bounds`, ...) are loaded when they
+are first used, and say what to install where it is missing.
 """
 
-from frugalbandits import bounds
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from frugalbandits._version import __version__
+from frugalbandits.core.contract import Policy
+from frugalbandits.core.policies.cof import COF
+from frugalbandits.core.policies.etc_cs import ETCCS
+from frugalbandits.core.policies.glr_cof import GLRCOF
+from frugalbandits.core.policies.pe_cs import PECS
+from frugalbandits.core.policies.ts_cs import TSCS
+from frugalbandits.core.policies.ucb_cs import UCBCS
+from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToBest
+from frugalbandits.core.registry import policies, register
+from frugalbandits.core.session import ArmReport, Decision, Explanation, Session
 from frugalbandits.errors import InputError, StateFormatError
-from frugalbandits.explain import ArmReport, Explanation
-from frugalbandits.instances import (
-    instance,
-    instances,
-    random_problem,
-    random_problems,
-    read_instance,
-    write_instance,
-)
-from frugalbandits.policies import COF, ETCCS, GLRCOF, PECS, TSCS, UCBCS, Policy, policies, register
-from frugalbandits.problem import Problem
-from frugalbandits.quality import AtLeast, Quality, RelativeTo, RelativeToBest
-from frugalbandits.result import Result
-from frugalbandits.rewards import Bernoulli, BetaRewards, Empirical, RewardModel, TwoPoint
-from frugalbandits.session import Decision, Session
-from frugalbandits.simulate import simulate
+
+if TYPE_CHECKING:
+    from frugalbandits.lab import bounds
+    from frugalbandits.lab.instances import (
+        instance,
+        instances,
+        random_problem,
+        random_problems,
+        read_instance,
+        write_instance,
+    )
+    from frugalbandits.lab.problem import Problem
+    from frugalbandits.lab.result import Result
+    from frugalbandits.lab.rewards import Bernoulli, BetaRewards, Empirical, RewardModel, TwoPoint
+    from frugalbandits.lab.simulation import simulate
 
 __all__ = [
     "COF",
@@ -68,3 +83,45 @@ __all__ = [
     "simulate",
     "write_instance",
 ]
+
+# Where the names of the lab live; "" stands for a module itself.
+_LAB = {
+    "Bernoulli": "rewards",
+    "BetaRewards": "rewards",
+    "Empirical": "rewards",
+    "Problem": "problem",
+    "Result": "result",
+    "RewardModel": "rewards",
+    "TwoPoint": "rewards",
+    "bounds": "",
+    "instance": "instances",
+    "instances": "instances",
+    "random_problem": "instances",
+    "random_problems": "instances",
+    "read_instance": "instances",
+    "simulate": "simulation",
+    "write_instance": "instances",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAB:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        if _LAB[name]:
+            value = getattr(import_module(f"{__name__}.lab.{_LAB[name]}"), name)
+        else:
+            value = import_module(f"{__name__}.lab.{name}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == __name__:
+            raise
+        raise ModuleNotFoundError(
+            f"{__name__}.{name} needs {error.name}, which is not installed: pip install '{__name__}[lab]'",
+            name=error.name,
+        ) from error
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,7 +7,7 @@ import sys
 
 from frugalbandits.cli import bounds, catalogue, leaderboard, raw, reproduce, simulate
 from frugalbandits.cli.common import app
-from frugalbandits.experiments.specs import PAPER_POLICIES
+from frugalbandits.lab.paper.experiments import PAPER_POLICIES
 
 __all__ = [
     "PAPER_POLICIES",

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 import frugalbandits as fb
-from frugalbandits import report
 from frugalbandits.cli.common import (
     FIGURES,
     INTERRUPTED,
@@ -24,10 +23,11 @@ from frugalbandits.cli.common import (
     quality_option,
     whole,
 )
+from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
-from frugalbandits.interrupts import interruptible
-from frugalbandits.policies import resolve
-from frugalbandits.report_bounds import bounds_report
+from frugalbandits.lab import terminal
+from frugalbandits.lab.terminal.bounds import bounds_report
 
 __all__ = ["bounds"]
 
@@ -75,7 +75,7 @@ def bounds(
     shown = fb.bounds.overview(problem, horizon, sigma, delta)
     prepare(plot, "--plot", FIGURES)
     results = []
-    with interruptible(INTERRUPTED), report.progress(len(chosen) * runs) as show:
+    with interruptible(INTERRUPTED), terminal.progress(len(chosen) * runs) as show:
         for place, name in enumerate(chosen):
             show(name, place * runs)
             results.append(
@@ -91,10 +91,10 @@ def bounds(
                 )
             )
     if plot is not None:
-        from frugalbandits import figures, figures_bounds
+        from frugalbandits.lab import figures
 
-        figures.save(figures_bounds.plot_bounds(shown, instance, results), plot)
-    console = report.console()
+        figures.save(figures.plot_bounds(shown, instance, results), plot)
+    console = terminal.console()
     console.print(bounds_report(shown, instance, results, console.width, console.options.ascii_only))
     if plot is not None:
         console.print(f"\nfigure written to {plot}", soft_wrap=True)

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 import frugalbandits as fb
-from frugalbandits import report
 from frugalbandits.cli.common import FIGURES, alpha_option, app, file, prepare, problem_of, quality_option
+from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
-from frugalbandits.instances import describe
-from frugalbandits.policies import resolve
+from frugalbandits.lab import terminal
+from frugalbandits.lab.instances.catalogue import describe
 
 __all__ = ["instances", "policies"]
 
@@ -21,7 +21,7 @@ __all__ = ["instances", "policies"]
 @app.command(epilog="Example: frugal policies")
 def policies() -> None:
     """List the policies that can be simulated, with their settings."""
-    report.console().print(report.policy_table([(name, resolve(name)) for name in fb.policies()]))
+    terminal.console().print(terminal.policy_table([(name, resolve(name)) for name in fb.policies()]))
 
 
 @app.command(epilog="Example: frugal instances goodreads --alpha 0.3")
@@ -39,20 +39,20 @@ def instances(
     An arm is feasible when its mean is at least (1 - alpha) times the highest mean, or what --quality says.
     a* is the cheapest feasible arm, i* the one with the highest mean.
     """
-    console = report.console()
+    console = terminal.console()
     if instance is None:
         if plot is not None:
             raise InputError(f"--plot draws one instance, but none is named for {str(plot)!r}")
         rows = [(name, fb.instance(name, alpha, quality=quality), describe(name)) for name in fb.instances()]
-        console.print(report.instance_table(rows))
+        console.print(terminal.instance_table(rows))
         return
     problem = problem_of(instance, alpha, quality)
     source = describe(instance) if instance in fb.instances() else ""
     prepare(plot, "--plot", FIGURES)
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else 80
-    drawing = report.picture(problem, instance, source, width, console.options.ascii_only)
+    drawing = terminal.picture(problem, instance, source, width, console.options.ascii_only)
     if plot is not None:
-        from frugalbandits import figures
+        from frugalbandits.lab import figures
 
         figures.save(figures.plot_instance(problem, instance), plot)
         drawing.append(f"\n\nfigure written to {plot}")

@@ -13,11 +13,11 @@ import typer
 from typer.core import TyperGroup
 
 import frugalbandits as fb
-from frugalbandits import report
+from frugalbandits.core.files import check_writable, make_folder
+from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
-from frugalbandits.experiments.specs import PAPER_POLICIES
-from frugalbandits.files import check_writable, make_folder
-from frugalbandits.policies import resolve
+from frugalbandits.lab import text
+from frugalbandits.lab.paper.experiments import PAPER_POLICIES
 
 __all__ = [
     "FIGURES",
@@ -69,7 +69,7 @@ class Frugal(TyperGroup):
 
 
 def fail(message: str) -> int:
-    say(f"frugal: error: {report.printable(message)}")
+    say(f"frugal: error: {text.printable(message)}")
     return 2
 
 

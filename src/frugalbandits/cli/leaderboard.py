@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from frugalbandits import report
 from frugalbandits.cli.common import INTERRUPTED, KEPT, app, chosen_policies, say, whole
-from frugalbandits.experiments.display import display
-from frugalbandits.experiments.specs import Settings
-from frugalbandits.interrupts import interruptible
+from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.lab import terminal
+from frugalbandits.lab.sweeps.cells import Settings
+from frugalbandits.lab.sweeps.display import display
 
 __all__ = ["leaderboard"]
 
@@ -61,8 +61,7 @@ def leaderboard(
     was stopped, and only computes what is missing.
     """
     # These take time to import.
-    from frugalbandits.experiments import leaderboard as board
-    from frugalbandits.experiments import leaderboard_page as page
+    from frugalbandits.lab.leaderboard import board, page
 
     names = board.chosen_families(family or ["all"])
     policies = chosen_policies(policy or ["every", *TOLERANT])
@@ -76,7 +75,7 @@ def leaderboard(
         raise
     # Before anything is printed: a reader of a pipe that goes away takes no file with it.
     paths = page.write(folder, made)
-    console = report.console()
+    console = terminal.console()
     width = min(console.width, page.WIDEST)
     for part in page.screen(made, width):
         console.print(part, width=width)

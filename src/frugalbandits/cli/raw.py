@@ -17,12 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 import frugalbandits as fb
-from frugalbandits import ratings, report
 from frugalbandits.cli.common import FIGURES, INTERRUPTED, alpha_option, app, file, number, prepare, whole
+from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.core.files import check_writable
+from frugalbandits.core.quality import check_alpha
 from frugalbandits.errors import InputError, unknown_name
-from frugalbandits.files import check_writable
-from frugalbandits.interrupts import interruptible
-from frugalbandits.quality import check_alpha
+from frugalbandits.lab import ratings, terminal, text
 
 __all__ = ["goodreads", "group", "movielens"]
 
@@ -157,7 +157,7 @@ def _make(wishes: _Wishes, read: Callable[[_Show], ratings.GenreRatings]) -> Non
         found = read(show)
     problem = found.to_problem(wishes.reward, wishes.above, costs, wishes.seed, wishes.alpha)
 
-    console = report.console()
+    console = terminal.console()
     written: list[str] = []
     try:
         # Before anything is printed: a reader of a pipe that goes away takes no file with it.
@@ -166,7 +166,7 @@ def _make(wishes: _Wishes, read: Callable[[_Show], ratings.GenreRatings]) -> Non
             lack = "; a table has no place for alpha" if wishes.out.suffix.lower() == ".csv" else ""
             written.append(f"instance of {problem.arms} arms written to {wishes.out}{lack}")
         if wishes.plot is not None:
-            from frugalbandits import figures
+            from frugalbandits.lab import figures
 
             figures.save(figures.plot_instance(problem, wishes.title), wishes.plot)
             written.append(f"figure written to {wishes.plot}")
@@ -177,7 +177,7 @@ def _make(wishes: _Wishes, read: Callable[[_Show], ratings.GenreRatings]) -> Non
         width = console.width if console.is_terminal or "COLUMNS" in os.environ else 80
         origin = _origin(wishes, costs)
         console.print(
-            report.picture(problem, wishes.title, origin, width, console.options.ascii_only), soft_wrap=True
+            terminal.picture(problem, wishes.title, origin, width, console.options.ascii_only), soft_wrap=True
         )
         for line in ["", *written] if written else []:
             console.print(line, soft_wrap=True)
@@ -207,7 +207,7 @@ def _progress() -> Iterator[_Show]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda what, done, total: bar.update(
-            task, description=report.printable(what), completed=done, total=total or None
+            task, description=text.printable(what), completed=done, total=total or None
         )
 
 
@@ -219,11 +219,11 @@ def _table(found: ratings.GenreRatings, problem: fb.Problem, above: float) -> Ta
     shares = found.shares(above)
     for arm, name in enumerate(found.names):
         table.add_row(
-            Text(report.printable(name), "bold"),
+            Text(text.printable(name), "bold"),
             f"{found.totals[arm]:,}",
             f"{found.means[arm]:.4f}",
             f"{shares[arm]:.4f}",
-            report.readable(float(problem.costs[arm])),
+            text.readable(float(problem.costs[arm])),
         )
     return table
 
@@ -235,12 +235,12 @@ def _notes(found: ratings.GenreRatings) -> list[str]:
         parts = {"malformed": source.malformed, "of unknown movies": source.unknown_movies}
         parts["unrated"] = source.unrated
         left_out = "".join(f", {count:,} {what}" for what, count in parts.items() if count)
-        notes.append(report.printable(f"{source.file}: {source.used:,} lines used{left_out}"))
-        notes += [report.printable(f"  line {fault.line:,}: {fault.why}") for fault in source.faults]
+        notes.append(text.printable(f"{source.file}: {source.used:,} lines used{left_out}"))
+        notes += [text.printable(f"  line {fault.line:,}: {fault.why}") for fault in source.faults]
         if source.malformed > len(source.faults):
             notes.append(f"  and {source.malformed - len(source.faults):,} more malformed lines")
     if found.without_ratings:
-        notes.append(report.printable(f"left out, without ratings: {', '.join(found.without_ratings)}"))
+        notes.append(text.printable(f"left out, without ratings: {', '.join(found.without_ratings)}"))
     return notes
 
 
@@ -249,4 +249,4 @@ def _origin(wishes: _Wishes, costs: Mapping[str, float] | None) -> str:
         "mean rating divided by 5" if wishes.reward == "mean" else f"share rated {wishes.above:g} or more"
     )
     origin = f"costs drawn with seed {wishes.seed}" if costs is None else f"costs from {wishes.costs}"
-    return report.printable(f"{rewards}; {origin}")
+    return text.printable(f"{rewards}; {origin}")

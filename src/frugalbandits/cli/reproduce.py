@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from frugalbandits import report
 from frugalbandits.cli.common import INTERRUPTED, KEPT, app, pull_count, say, whole
+from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.core.options import check_horizon
 from frugalbandits.errors import InputError
-from frugalbandits.experiments.display import display
-from frugalbandits.experiments.specs import Settings, cells_of, experiment, experiments
-from frugalbandits.interrupts import interruptible
-from frugalbandits.problem import check_horizon
+from frugalbandits.lab import terminal
+from frugalbandits.lab.paper.experiments import cells_of, experiment, experiments
+from frugalbandits.lab.sweeps.cells import Settings
+from frugalbandits.lab.sweeps.display import display
 
 __all__ = ["reproduce"]
 
@@ -66,8 +67,8 @@ def reproduce(
         raise InputError(
             f"reproduce needs matplotlib: pip install 'frugalbandits[figures]' ({error})"
         ) from error
-    from frugalbandits.experiments import reproduce as reproduction
-    from frugalbandits.experiments.page import summary_table, terminal_table
+    from frugalbandits.lab.paper import reproduce as reproduction
+    from frugalbandits.lab.paper.report.page import summary_table, terminal_table
 
     names = reproduction.chosen(name or ["all"])
     if horizon is not None:
@@ -81,7 +82,7 @@ def reproduce(
     except KeyboardInterrupt:
         say(KEPT)
         raise
-    console = report.console()
+    console = terminal.console()
     width = min(console.width, _WIDEST)
     if made.reproduction.outcomes:
         console.print(summary_table(made.reproduction.outcomes), width=width)

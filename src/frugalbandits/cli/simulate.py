@@ -13,7 +13,6 @@ from typing import Annotated, NamedTuple
 import typer
 
 import frugalbandits as fb
-from frugalbandits import report
 from frugalbandits.cli.common import (
     FIGURES,
     INTERRUPTED,
@@ -29,11 +28,12 @@ from frugalbandits.cli.common import (
     quality_option,
     whole,
 )
+from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.core.files import written_whole
+from frugalbandits.core.options import check_horizon
 from frugalbandits.errors import InputError
-from frugalbandits.files import written_whole
-from frugalbandits.interrupts import interruptible
-from frugalbandits.problem import check_horizon
-from frugalbandits.rewards import resolve_rewards
+from frugalbandits.lab import terminal
+from frugalbandits.lab.rewards import resolve_rewards
 
 __all__ = ["simulate"]
 
@@ -87,7 +87,7 @@ def simulate(
     prepare(out, "--out", TABLES)
     prepare(plot, "--plot", FIGURES)
 
-    with interruptible(INTERRUPTED), report.progress(len(jobs) * runs) as show:
+    with interruptible(INTERRUPTED), terminal.progress(len(jobs) * runs) as show:
         for job in {job.policy: job for job in jobs}.values():
             # Compiling is no part of a policy's seconds, and happens once however many cells there are.
             show(f"preparing {job.policy}", 0)
@@ -109,9 +109,9 @@ def simulate(
                 rewards=model,
                 progress=partial(advance, show, what, number * runs),
             )
-            cells.append(report.Cell(job.instance, result, time.perf_counter() - start))
+            cells.append(terminal.Cell(job.instance, result, time.perf_counter() - start))
 
-    console = report.console()
+    console = terminal.console()
     written: list[str] = []
     try:
         # Before anything is printed: a reader of a pipe that goes away takes no file with it.
@@ -122,7 +122,7 @@ def simulate(
             written.append(f"figure written to {plot}")
     finally:
         for group in _by_problem(cells):
-            console.print(report.regret_table(group, console.width))
+            console.print(terminal.regret_table(group, console.width))
             console.print()
         for line in written:
             console.print(line, soft_wrap=True)
@@ -166,12 +166,12 @@ def _check_memory(jobs: Sequence[_Job], runs: int, checkpoints: int) -> None:
         )
 
 
-def _by_problem(cells: Sequence[report.Cell]) -> list[list[report.Cell]]:
+def _by_problem(cells: Sequence[terminal.Cell]) -> list[list[terminal.Cell]]:
     grouped = groupby(cells, key=lambda cell: (cell.instance, cell.result.problem.quality))
     return [list(group) for _, group in grouped]
 
 
-def _write_table(cells: Sequence[report.Cell], path: Path) -> int:
+def _write_table(cells: Sequence[terminal.Cell], path: Path) -> int:
     import polars as pl
 
     table = pl.concat(
@@ -188,8 +188,8 @@ def _write_table(cells: Sequence[report.Cell], path: Path) -> int:
     return table.height
 
 
-def _write_figure(cells: Sequence[report.Cell], path: Path) -> None:
-    from frugalbandits import figures
+def _write_figure(cells: Sequence[terminal.Cell], path: Path) -> None:
+    from frugalbandits.lab import figures
 
     groups = _by_problem(cells)
     panels = [figures.Panel(group[0].instance, [cell.result for cell in group]) for group in groups]

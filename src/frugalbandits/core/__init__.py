@@ -1,0 +1,1 @@
+"""What a decision needs: the contract, the policies and the session. numpy is all that it imports."""

@@ -1,0 +1,324 @@
+"""The batch contract that every policy, the simulator and the session are built on.
+
+A policy answers "which pulls next, whatever their outcomes?" with a `Batch`, and learns from sums:
+
+- ``start(setting)`` makes a fresh state, a named tuple of arrays that are changed in place;
+- ``observe(state, arm, pulls, reward_sum)`` only folds data into the state;
+- ``plan(state, rng)`` draws the conclusions and returns the next batch.
+
+Inside a policy arms are indexed from cheapest to most expensive, as in the paper; the simulator and
+the session translate from and to the caller's order. `plan` is compiled, so it reads and writes the
+state and nothing else. It may be called again with nothing observed in between: a deterministic policy
+then returns the same batch and notes nothing twice.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.core.jit import inlined, inner
+from frugalbandits.core.options import cost_order
+from frugalbandits.core.quality import AtLeast, Quality, RelativeToBest
+from frugalbandits.errors import InputError
+
+__all__ = [
+    "EVENTS",
+    "FOREVER",
+    "INFEASIBLE",
+    "OPTIMAL",
+    "UNREACHABLE",
+    "Batch",
+    "Bounds",
+    "Journal",
+    "Policy",
+    "Setting",
+    "State",
+    "Tally",
+    "all_seen",
+    "any_pending",
+    "check_delta",
+    "check_tolerance",
+    "handed",
+    "mean",
+    "new_journal",
+    "new_tally",
+    "note",
+    "observe",
+    "radius",
+    "single",
+    "unseen",
+]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Repeats of a batch that ends only with the horizon.
+FOREVER = 1 << 62
+
+# Kinds of journal entries, and their public names. UNREACHABLE: no arm reaches a fixed level; the best one is
+# looked for from then on.
+INFEASIBLE = 0
+OPTIMAL = 1
+UNREACHABLE = 2
+EVENTS = ("infeasible", "optimal", "unreachable")
+
+
+class Batch(NamedTuple):
+    """Pull these arms in this order, and repeat that `repeats` times."""
+
+    arms: Ints
+    repeats: int
+
+
+class Setting(NamedTuple):
+    """What a policy is told before it starts: costs from cheapest to most expensive, the bar, the horizon.
+
+    `horizon` is None where none was given; a policy that needs one says so in `start`. `reference` is the arm
+    that a bar relative to one arm names, by rank of cost; -1 for other bars.
+    """
+
+    costs: Floats
+    quality: Quality
+    horizon: int | None
+    reference: int = -1
+
+    @classmethod
+    def of(cls, costs: Floats, quality: Quality, horizon: int | None, reference: int | None) -> Setting:
+        """Return the setting of arms in the caller's order."""
+        order = cost_order(costs)
+        rank = -1 if reference is None else int(np.flatnonzero(order == reference)[0])
+        return cls(costs[order], quality, horizon, rank)
+
+    @property
+    def alpha(self) -> float:
+        """The share of the best quality that may be given up; other bars are refused."""
+        if not isinstance(self.quality, RelativeToBest):
+            raise InputError(f"alpha is a bar relative to the best option, but this is {self.quality!r}")
+        return self.quality.alpha
+
+    @property
+    def keep(self) -> float:
+        """The share of the quality of another arm that is good enough, 1 - alpha.
+
+        A fixed level that no arm reaches leaves the best arm to look for: nothing is given up of that.
+        """
+        return 1.0 if isinstance(self.quality, AtLeast) else 1.0 - self.quality.alpha
+
+    @property
+    def level(self) -> float:
+        """The fixed level, -1 for other bars."""
+        return self.quality.level if isinstance(self.quality, AtLeast) else -1.0
+
+
+class Tally(NamedTuple):
+    """What has been seen of each arm.
+
+    `pending` counts pulls that were handed out and whose feedback is still out: they count towards
+    balance, never towards means. `sums` + `carry` is the sum of rewards to twice the precision of a
+    float, so that the order in which rewards arrive leaves no trace in the state.
+    """
+
+    pulls: Ints
+    pending: Ints
+    sums: Floats
+    carry: Floats
+
+
+class Journal(NamedTuple):
+    """The conclusions drawn so far, in order; whoever calls `plan` knows the time and adds it."""
+
+    length: Ints
+    kinds: Ints
+    arms: Ints
+
+
+class State(Protocol):
+    """What every policy's state has; a policy's own named tuple adds its settings and memory."""
+
+    @property
+    def tally(self) -> Tally: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+
+class Bounds(NamedTuple):
+    """Per arm, cheapest first: the interval that the policy works with, and the arm's part in it now."""
+
+    lower: Floats
+    upper: Floats
+    status: tuple[str, ...]
+    candidate: int  # the arm that is being considered or used; -1 for none
+    evidence: Floats | None = None  # NaN: none for this arm
+    needed: float | None = None  # evidence that a conclusion takes
+    likely: int = -1  # the arm that looks optimal, where pulls do not follow the candidate; -1 for none
+
+
+def new_tally(arms: int) -> Tally:
+    """Return the tally of arms that nobody has pulled yet."""
+    return Tally(np.zeros(arms, np.int64), np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms))
+
+
+def new_journal(arms: int, fixed: bool = False) -> Journal:
+    """Return an empty journal: each arm can be deemed infeasible or optimal once.
+
+    Under a fixed level, all arms can be infeasible and one is optimal nevertheless.
+    """
+    entries = arms + 2 if fixed else arms + 1
+    return Journal(np.zeros(1, np.int64), np.zeros(entries, np.int64), np.zeros(entries, np.int64))
+
+
+@inlined
+def observe(state: Any, arm: int, pulls: int, reward_sum: float) -> None:
+    """Fold the rewards of `pulls` pulls of one arm into the state; draws no conclusion.
+
+    The sum is kept as two floats, the rounded sum and what rounding left over (Knuth's two-sum, then
+    renormalised). Rewards that are multiples of 2**-60, which every float from 1/256 to 1 is, are
+    summed exactly up to 2**33 pulls, so any order of tells gives the same state.
+    """
+    tally = state.tally
+    tally.pulls[arm] += pulls
+    before = tally.sums[arm]
+    total = before + reward_sum
+    part = total - before
+    lost = (before - (total - part)) + (reward_sum - part)
+    rest = tally.carry[arm] + lost
+    exact = total + rest
+    tally.sums[arm] = exact
+    tally.carry[arm] = rest - (exact - total)
+
+
+@inner
+def note(state: Any, kind: int, arm: int) -> None:
+    """Add a conclusion to the journal."""
+    journal = state.journal
+    journal.kinds[journal.length[0]] = kind
+    journal.arms[journal.length[0]] = arm
+    journal.length[0] += 1
+
+
+@inlined
+def handed(state: Any, arm: int) -> int:
+    """Count the pulls of an arm that were handed out, whether or not their feedback is back."""
+    return state.tally.pulls[arm] + state.tally.pending[arm]
+
+
+@inlined
+def mean(state: Any, arm: int) -> float:
+    """Mean reward of an arm, 0 before its first reward."""
+    pulls = state.tally.pulls[arm]
+    return state.tally.sums[arm] / pulls if pulls > 0 else 0.0
+
+
+@inlined
+def radius(width: float, pulls: int) -> float:
+    """Confidence radius width / sqrt(n), without limit before the first reward."""
+    return width / np.sqrt(pulls) if pulls > 0 else np.inf
+
+
+def check_delta(delta: float | None) -> None:
+    """Raise an InputError unless the error tolerance is None or lies between 0 and 1."""
+    if delta is not None and not 0.0 < delta < 1.0:
+        raise InputError(f"delta must lie strictly between 0 and 1, but it is {delta!r}")
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Raise an InputError unless what counts as close enough to the threshold lies in [0, 1]."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0.0 <= tolerance <= 1.0:
+        raise InputError(f"tolerance must lie in [0, 1], but it is {tolerance!r}")
+
+
+@inlined
+def all_seen(state: Any, among: int) -> bool:
+    """Tell whether a pull of every arm among the cheapest ones was handed out."""
+    least = handed(state, 0)
+    for k in range(1, among):
+        least = min(least, handed(state, k))
+    return least > 0
+
+
+@inner
+def unseen(state: Any, among: int) -> Ints:
+    """Arms among the cheapest ones of which no pull was handed out yet: the first batch of most policies."""
+    found = np.empty(among, np.int64)
+    count = 0
+    for k in range(among):
+        if handed(state, k) == 0:
+            found[count] = k
+            count += 1
+    return found[:count].copy()
+
+
+@inlined
+def any_pending(state: Any) -> bool:
+    """Tell whether feedback is still out."""
+    out = 0
+    for k in range(len(state.tally.pending)):
+        out += state.tally.pending[k]
+    return out > 0
+
+
+@inlined
+def single(arm: int) -> Ints:
+    """Return the arms of a batch that pulls one arm."""
+    arms = np.empty(1, np.int64)
+    arms[0] = arm
+    return arms
+
+
+@dataclass(frozen=True)
+class Policy(ABC):
+    """A policy's settings: small, frozen, validated when made. The data lives in the state.
+
+    A subclass sets `title` and `plan` and defines `start`, `bounds` and `reason`. See CONTRIBUTING.md
+    for a skeleton to copy.
+    """
+
+    #: One line for the list of policies, ending with the source.
+    title: ClassVar[str]
+    #: True when it knows every kind of quality bar, not only the one relative to the best arm.
+    any_bar: ClassVar[bool] = False
+    #: True when `plan` draws random numbers; only then is it given a generator.
+    randomised: ClassVar[bool] = False
+    #: The compiled function ``plan(state, rng) -> Batch``.
+    plan: ClassVar[Any]
+
+    @abstractmethod
+    def start(self, setting: Setting) -> State:
+        """Return a fresh state, or raise an InputError where the setting does not suit the policy."""
+
+    @abstractmethod
+    def bounds(self, state: Any) -> Bounds:
+        """Describe every arm for `Session.explain`."""
+
+    @abstractmethod
+    def reason(self, state: Any, arm: int) -> str:
+        """Say in a few words why the planned batch pulls this arm."""
+
+    def begin(self, setting: Setting) -> State:
+        """Start, unless the quality bar is of a kind that this policy does not know."""
+        if not self.any_bar and not isinstance(setting.quality, RelativeToBest):
+            able = sorted(kind.__name__ for kind in Policy.__subclasses__() if kind.any_bar)
+            raise InputError(
+                f"{type(self).__name__} knows a quality bar relative to the best option only, but it is "
+                f"{setting.quality!r}; those that know others are: {', '.join(able)}"
+            )
+        return self.start(setting)
+
+    def made_anew(self, version: int) -> tuple[str, ...]:
+        """Name the parts of a state that a stored session of this format version has in no usable form.
+
+        They start afresh when it is read, so only what a policy can do without may be among them.
+        """
+        return ()
+
+    def needs_horizon(self, setting: Setting) -> int:
+        """Return the horizon, or say that this policy cannot do without one."""
+        if setting.horizon is None:
+            raise InputError(f"{type(self).__name__} needs a horizon, but none was given")
+        return setting.horizon

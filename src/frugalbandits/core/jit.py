@@ -1,0 +1,214 @@
+"""Hot code: plain Python at once, machine code by numba where that is installed and when it is ready.
+
+`compiled`, `inner` and `inlined` only mark functions, and return them as they are: called from Python, each
+runs as plain Python. `machine_code` compiles a marked function, with every marked function that it calls:
+without the GIL, without fastmath, and with a cache on disk that cannot go stale. `Planner` is for those who
+cannot wait: it answers in plain Python until machine code is there, which a thread in the background makes.
+Both make the same decisions, bit for bit.
+
+numba's own cache looks only at the file that a function stands in. Here the cache folder carries a digest of
+all source that the function stands on: a change of a helper means another folder, and a change of anything
+else does not. Functions from elsewhere, such as a policy of yours, are compiled anew in each process: nothing
+here could know when they have changed.
+
+Set ``NUMBA_DISABLE_JIT=1`` to run everything as plain Python, for a debugger.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+from frugalbandits.core.closure import source_digest
+
+__all__ = [
+    "announced",
+    "cache_folder",
+    "compiled",
+    "has_compiler",
+    "inlined",
+    "inner",
+    "instead",
+    "machine_code",
+    "specialised",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = __name__.partition(".")[0]
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+# Marked functions with the function that is compiled in their place and numba's options, in the order of
+# marking; numba learns of them when it is first needed.
+_marked: dict[Callable[..., Any], tuple[Callable[..., Any], dict[str, Any]]] = {}
+_known_to_numba = 0
+_lock = threading.RLock()
+
+
+def compiled(function: F) -> F:
+    """Mark a function that Python calls, and that has machine code of its own."""
+    return _mark(function, **_OPTIONS)
+
+
+def inner(function: F) -> F:
+    """Mark a function that becomes part of the machine code of those that call it."""
+    return _mark(function, **_OPTIONS)
+
+
+def inlined(function: F) -> F:
+    """Mark a function as `inner` does, but for inner loops: to pass on a state of many arrays takes time."""
+    return _mark(function, **_OPTIONS, forceinline=True)
+
+
+def instead(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Mark a function that machine code calls in place of `function`, which is for plain Python.
+
+    For data that has one form that is fast in plain Python and another that is fast in machine code; the
+    formulas work on both.
+    """
+
+    def mark(replacement: F) -> F:
+        _marked[function] = replacement, dict(_OPTIONS)
+        return replacement
+
+    return mark
+
+
+def _mark(function: F, **options: Any) -> F:
+    _marked[function] = function, options
+    return function
+
+
+@functools.cache
+def has_compiler() -> bool:
+    """Tell whether numba is installed and not switched off."""
+    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+def machine_code(function: F) -> F:
+    """Return the machine code of a marked function, or the function itself where there is no compiler.
+
+    It is made, or loaded from disk, when it is first called with arguments of some types.
+    """
+    return _dispatcher(function, _modules(function)) if has_compiler() else function
+
+
+def specialised(template: F, name: str, **functions: Any) -> F:
+    """Return the machine code of a copy of `template` in which the named globals are the given functions.
+
+    A compiled function cannot be cached when it takes another one as an argument or closes over it,
+    but it can when it finds the other one among its globals. So each policy gets its own copy of the
+    driver, under its own name, with its own `plan` inlined.
+    """
+    code = template.__code__.replace(co_name=name, co_qualname=name)
+    copy = FunctionType(code, {**template.__globals__, **functions}, name, template.__defaults__)
+    copy.__qualname__ = name
+    copy.__module__ = template.__module__
+    made = cast(F, copy)
+    modules = tuple(module for each in (template, *functions.values()) for module in _modules(each))
+    return _dispatcher(made, modules) if has_compiler() else made
+
+
+def _modules(function: Any) -> tuple[str, ...]:
+    return (function.__module__,)
+
+
+@functools.cache
+def _dispatcher(function: F, modules: tuple[str, ...]) -> F:
+    numba = _numba()
+    ours = all(module.partition(".")[0] == _PACKAGE for module in modules)
+    folder = cache_folder(modules) if ours else None
+    if folder is None:
+        return cast(F, numba.njit(**_OPTIONS)(function))
+    # numba reads its cache folder when a function is decorated: ours is set for that moment only.
+    with _lock:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            return cast(F, numba.njit(cache=True, **_OPTIONS)(function))
+        finally:
+            numba.config.CACHE_DIR = before
+
+
+def _numba() -> Any:
+    """Return numba, which takes half a second to load, with all marked functions known to it."""
+    global _known_to_numba
+    import numba
+    from numba.extending import overload
+
+    declare: Any = overload  # its type stubs do not list all options
+
+    with _lock:
+        for function, (replacement, options) in list(_marked.items())[_known_to_numba:]:
+            declare(function, jit_options=options, strict=False)(_giving(replacement))
+        _known_to_numba = len(_marked)
+    return numba
+
+
+def _giving(function: Any) -> Any:
+    # numba wants a function of the same arguments that returns the one to compile.
+    def choose(*arguments: Any) -> Any:
+        return function
+
+    return choose
+
+
+def cache_folder(modules: tuple[str, ...]) -> Path | None:
+    """Return the folder for machine code of these modules' functions, or None where none can be written.
+
+    ``FRUGALBANDITS_CACHE_DIR`` overrides the place; ``XDG_CACHE_HOME`` is respected.
+    """
+    folder = cache_root() / f"compiled-{source_digest(modules)[:16]}"
+    try:
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            _forget_old_ones(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        return None
+    return folder
+
+
+def cache_root() -> Path:
+    """Return the folder that machine code is kept below."""
+    base = os.environ.get("FRUGALBANDITS_CACHE_DIR")
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(base) if base else caches / "frugalbandits"
+
+
+def _forget_old_ones(current: Path) -> None:
+    """Remove what other versions of the source compiled, if it was not used for a month or more."""
+    for folder in current.parent.glob("compiled-*"):
+        if folder != current and folder.stat().st_mtime < time.time() - 30 * 24 * 3600:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def announced(what: str, after: float = 4.0) -> Iterator[None]:
+    """Say on standard error that `what` is being compiled if the block takes longer than `after` s."""
+
+    def say() -> None:
+        sys.stderr.write(
+            f"frugalbandits: compiling {what} for this machine; this happens once and is kept on disk\n"
+        )
+        sys.stderr.flush()
+
+    timer = threading.Timer(after, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

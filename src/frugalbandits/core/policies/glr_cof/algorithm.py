@@ -1,0 +1,314 @@
+"""GLR-COF: the episodes of Cost-Ordered Feasibility with likelihood-ratio tests and sampling by regret.
+
+As in COF, candidates are evaluated from cheapest to most expensive. Three things differ:
+
+- The tests of `glr_tests` replace separate confidence bounds: Z_i >= c clears arm i, W >= c deems the
+  candidate infeasible. `threshold` says what c is.
+- One arm is pulled at a time, by the evidence of the moment and not by that of a conclusion, unless
+  conclusions are the goal: see `glr_sampling`.
+- A batch is 1% of the arm's pulls, so the number of plans grows with the logarithm of the horizon.
+
+Relative to one arm in place of the best, that arm is the only one that gates. Under a fixed level the
+candidate is pulled alone: `episodes` has the order of things.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.core.contract import (
+    FOREVER,
+    Batch,
+    Bounds,
+    Journal,
+    Policy,
+    Setting,
+    Tally,
+    all_seen,
+    check_delta,
+    check_tolerance,
+    handed,
+    new_journal,
+    new_tally,
+    single,
+    unseen,
+)
+from frugalbandits.core.jit import compiled, inlined, inner
+from frugalbandits.core.policies.episodes import (
+    has_level,
+    is_judge,
+    judges,
+    reach,
+    reason,
+    rule_out,
+    settle,
+    statuses,
+)
+from frugalbandits.core.policies.glr_cof.evidence import (
+    ARM,
+    above_level,
+    below_level,
+    divergence,
+    evidence_against,
+    evidence_for,
+    interval,
+    penalty,
+)
+from frugalbandits.core.policies.glr_cof.sampling import arm_to_pull
+from frugalbandits.errors import InputError
+
+__all__ = ["GLRCOF", "GLRCOFState"]
+
+GROWTH = 100  # a batch is one part in so many of the arm's pulls
+
+
+class GLRCOFState(NamedTuple):
+    """The state of a GLR-COF run. Scalars that change are arrays of length one."""
+
+    tally: Tally
+    journal: Journal
+    prices: NDArray[np.float64]  # costs, scaled to their range
+    keep: float  # 1 - alpha
+    reference: int  # the arm that sets the bar, or -1
+    level: float  # the fixed bar, or -1
+    tolerance: float
+    limit: float  # c: evidence that a conclusion takes
+    concluding: bool  # whether pulls are made for a conclusion
+    proven: bool  # whether evidence is taken off for not knowing the means
+    entry: float  # what each arm pays to take part in W; 0 with the practical threshold
+    candidate: NDArray[np.int64]
+    settled: NDArray[np.int64]
+    target: NDArray[np.int64]  # the arm that is being pulled, and the pulls that it is brought to
+
+
+@inner
+def facts(state: Any) -> Any:
+    """Return a record for each arm: all that the tests and the sampling look at."""
+    tally, reference, proven = state.tally, state.reference, state.proven
+    arms = np.zeros(len(tally.pulls), ARM)
+    for k in range(len(arms)):
+        arms[k].pulls = tally.pulls[k]
+        arms[k].handed = tally.pulls[k] + tally.pending[k]
+        arms[k].total = tally.sums[k]
+        arms[k].average = tally.sums[k] / tally.pulls[k] if tally.pulls[k] > 0 else 0.0
+        arms[k].judge = is_judge(reference, k)
+        if proven:
+            arms[k].penalty = penalty(arms[k].pulls)
+    return arms
+
+
+@inner
+def is_optimal(arms: Any, candidate: int, keep: float, tolerance: float, limit: float) -> bool:
+    """Tell whether Z_i >= c for every judge that costs more."""
+    for i in range(candidate + 1, len(arms)):
+        # Z_i is 0 then: there is no need to work out the others.
+        if (
+            arms[i].judge
+            and tolerance < keep
+            and keep * arms[i].average - tolerance >= arms[candidate].average
+        ):
+            return False
+    for i in range(candidate + 1, len(arms)):
+        if arms[i].judge:
+            evidence_for(arms, candidate, i, keep, tolerance)
+            if arms[i].evidence < limit:
+                return False
+    return True
+
+
+@inner
+def is_infeasible(arms: Any, candidate: int, keep: float, entry: float, limit: float) -> bool:
+    """Tell whether W >= c."""
+    best = 0.0
+    for k in range(len(arms)):
+        if arms[k].judge and k != candidate:
+            best = max(best, arms[k].average)
+    # At y = max m no arm has a part in the sum, so W is at most this.
+    if keep * best <= arms[candidate].average:
+        return False
+    if divergence(arms[candidate].pulls, arms[candidate].total, keep * best, 1 - keep * best) < limit:
+        return False
+    return evidence_against(arms, candidate, keep, entry) >= limit
+
+
+@inlined
+def has_to_look(state: Any) -> bool:
+    """Tell whether an arm must be pulled once before anything can be said."""
+    return handed(state, state.candidate[0]) == 0 if has_level(state) else not all_seen(state, reach(state))
+
+
+@compiled
+def plan(state: Any, rng: Any) -> Batch:
+    """Draw the conclusions, then bring one arm further by 1% of its pulls."""
+    if state.settled[0] == 1:
+        return Batch(single(state.candidate[0]), FOREVER)
+    if has_to_look(state):
+        return Batch(single(state.candidate[0]) if has_level(state) else unseen(state, reach(state)), 1)
+    arm = state.target[0]
+    if handed(state, arm) < state.target[1]:
+        return Batch(single(arm), state.target[1] - handed(state, arm))
+    arms = facts(state)
+    limit, keep, tolerance = state.limit, state.keep, state.tolerance
+    while True:
+        candidate = state.candidate[0]
+        if has_level(state):
+            good = above_level(arms, candidate, state.level - tolerance) >= limit
+            bad = below_level(arms, candidate, state.level) >= limit
+        else:
+            good = is_optimal(arms, candidate, keep, tolerance, limit)
+            bad = not good and is_infeasible(arms, candidate, keep, state.entry, limit)
+        if good:
+            settle(state)
+            return Batch(single(candidate), FOREVER)
+        if not bad:
+            break
+        rule_out(state)
+        if has_to_look(state):
+            return Batch(single(state.candidate[0]), 1)
+    arm = candidate
+    if not has_level(state):
+        last = reach(state) - 1
+        arm = arm_to_pull(arms, state.prices, candidate, last, keep, tolerance, limit, state.concluding)
+    more = max(1, handed(state, arm) // GROWTH)
+    state.target[0] = arm
+    state.target[1] = handed(state, arm) + more
+    return Batch(single(arm), more)
+
+
+@dataclass(frozen=True)
+class GLRCOF(Policy):
+    """Cost-Ordered Feasibility with likelihood-ratio tests: far less regret than COF.
+
+    With probability 1 - delta the optimal arm is never deemed infeasible, and no arm is settled on whose mean
+    is below (1 - alpha) max(mu) - tolerance. So the arm that is settled on costs no more than the optimal
+    one, and with tolerance 0 it is the optimal one. This is proved for ``threshold="proven"`` and any
+    independent rewards in [0, 1]; for "practical" it is what simulations show.
+
+    Parameters
+    ----------
+    delta
+        Error tolerance in (0, 1). By default 1 / T, which needs a horizon.
+    tolerance
+        An arm whose mean is within so much of the threshold counts as good enough, so that near-ties
+        end. From 0 to 1.
+    threshold
+        Evidence that a conclusion takes: "practical" is log(1 / delta). "proven" is log(K / delta), and takes
+        log(1 + pi n) / 2 off the evidence for each arm that has a part in it, and a little more off W; see
+        the policies page of the docs.
+    goal
+        "regret": no pull is made for the sake of a conclusion. This has the least regret, but a conclusion
+        may come late or not at all. "conclusion": pulls are made to reach one, at about twice the regret.
+        Under a fixed level, which is cheap to come to a conclusion on, there is no difference.
+
+    Examples
+    --------
+    >>> GLRCOF(delta=1e-6)
+    GLRCOF(delta=1e-06, tolerance=0.0, threshold='practical', goal='regret')
+    >>> GLRCOF(tolerance=-0.1)
+    Traceback (most recent call last):
+    ...
+    frugalbandits.errors.InputError: tolerance must lie in [0, 1], but it is -0.1
+    """
+
+    title: ClassVar[str] = "Cost-Ordered Feasibility with likelihood-ratio tests (this package)"
+    plan: ClassVar[Any] = staticmethod(plan)
+    any_bar: ClassVar[bool] = True
+
+    delta: float | None = None
+    tolerance: float = 0.0
+    threshold: Literal["practical", "proven"] = "practical"
+    goal: Literal["regret", "conclusion"] = "regret"
+
+    def __post_init__(self) -> None:
+        check_delta(self.delta)
+        check_tolerance(self.tolerance)
+        if self.threshold not in ("practical", "proven"):
+            raise InputError(f"threshold must be 'practical' or 'proven', but it is {self.threshold!r}")
+        if self.goal not in ("regret", "conclusion"):
+            raise InputError(f"goal must be 'regret' or 'conclusion', but it is {self.goal!r}")
+
+    def start(self, setting: Setting) -> GLRCOFState:
+        arms = len(setting.costs)
+        limit = -math.log(1 / self.needs_horizon(setting) if self.delta is None else self.delta)
+        proven = self.threshold == "proven"
+        fixed = setting.level >= 0
+        if proven:
+            # Wrong conclusions are shared out among the arms; with a level there are twice as many kinds.
+            limit += math.log(2 * arms if fixed else arms)
+        cheapest, dearest = float(setting.costs[0]), float(setting.costs[-1])
+        # Halves, because the range itself may be beyond the largest float.
+        span = dearest / 2 - cheapest / 2
+        scaled = (setting.costs / 2 - cheapest / 2) / span if span > 0 else np.zeros(arms)
+        return GLRCOFState(
+            tally=new_tally(arms),
+            journal=new_journal(arms, fixed),
+            prices=scaled,
+            keep=setting.keep,
+            reference=setting.reference,
+            level=setting.level,
+            tolerance=float(self.tolerance),
+            limit=limit,
+            concluding=self.goal == "conclusion",
+            proven=proven,
+            entry=math.log(arms) if proven and setting.reference < 0 else 0.0,
+            candidate=np.zeros(1, np.int64),
+            settled=np.zeros(1, np.int64),
+            target=np.zeros(2, np.int64),
+        )
+
+    def bounds(self, state: GLRCOFState) -> Bounds:
+        arms = facts(state)
+        candidate, settled = int(state.candidate[0]), bool(state.settled[0])
+        level = state.level if has_level(state) else None
+        judge = judges(state)
+        for i in np.flatnonzero(judge):
+            evidence_for(arms, candidate, int(i), state.keep, state.tolerance)
+        evidence = np.where(judge, arms["evidence"], np.nan)
+        if level is not None:
+            above = above_level(arms, candidate, level - state.tolerance)
+            evidence[candidate] = max(above, below_level(arms, candidate, level))
+        elif not settled:
+            evidence[candidate] = evidence_against(arms, candidate, state.keep, state.entry)
+        ends = [interval(arm.pulls, arm.total, state.limit) for arm in arms]
+        return Bounds(
+            lower=np.array([low for low, _ in ends]),
+            upper=np.array([high for _, high in ends]),
+            status=statuses(state, evidence >= state.limit, np.zeros(len(arms), np.bool_)),
+            candidate=candidate,
+            evidence=evidence,
+            needed=state.limit,
+            likely=_likely(state),
+        )
+
+    def reason(self, state: GLRCOFState, arm: int) -> str:
+        told = reason(state, arm)
+        if told.startswith("first"):
+            return told
+        likely = _likely(state)
+        if likely < 0:
+            return told
+        if arm == likely:
+            return "likely: the cheapest option that looks good enough"
+        return "in doubt: tells which option is good enough"
+
+
+def _likely(state: GLRCOFState) -> int:
+    """Return the arm that looks optimal, or -1 where pulls follow the candidate or not all arms were seen.
+
+    In plain Python, for speed: a session asks for a reason at every plan.
+    """
+    if state.concluding or state.settled[0] or has_level(state):
+        return -1
+    last = reach(state)
+    counts = state.tally.pulls[:last].tolist()
+    if not all(counts):
+        return -1
+    means = [total / pulls for total, pulls in zip(state.tally.sums[:last].tolist(), counts, strict=True)]
+    start = int(state.candidate[0])
+    bar = state.keep * (means[state.reference] if state.reference >= 0 else max(means[start:]))
+    return next(k for k in range(start, last) if means[k] >= bar)

@@ -1,0 +1,6 @@
+"""Online decisions: the session, its stored form, and what it says of itself."""
+
+from frugalbandits.core.session.explanation import ArmReport, Explanation
+from frugalbandits.core.session.online import Decision, Session
+
+__all__ = ["ArmReport", "Decision", "Explanation", "Session"]

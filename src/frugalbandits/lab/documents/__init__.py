@@ -1,0 +1,1 @@
+"""Reports as one structure, written as HTML or as Markdown."""

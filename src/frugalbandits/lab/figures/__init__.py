@@ -1,0 +1,18 @@
+"""Figures with matplotlib: instances, regret over time, bounds."""
+
+from frugalbandits.lab.figures.bounds import plot_bounds, plot_ratio
+from frugalbandits.lab.figures.panels import LEAST, LEAST_LINE, REGRETS, Panel, plot_instance, plot_regret
+from frugalbandits.lab.figures.style import SUFFIXES, save
+
+__all__ = [
+    "LEAST",
+    "LEAST_LINE",
+    "REGRETS",
+    "SUFFIXES",
+    "Panel",
+    "plot_bounds",
+    "plot_instance",
+    "plot_ratio",
+    "plot_regret",
+    "save",
+]

@@ -1,0 +1,15 @@
+"""Problems by name, from files, and at random."""
+
+from frugalbandits.lab.instances.catalogue import describe, instance, instances
+from frugalbandits.lab.instances.drawn import random_problem, random_problems
+from frugalbandits.lab.instances.formats import read_instance, write_instance
+
+__all__ = [
+    "describe",
+    "instance",
+    "instances",
+    "random_problem",
+    "random_problems",
+    "read_instance",
+    "write_instance",
+]

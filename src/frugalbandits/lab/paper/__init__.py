@@ -1,0 +1,1 @@
+"""The experiments of the paper, its claims, its figures and its report."""

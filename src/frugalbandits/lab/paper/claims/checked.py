@@ -1,0 +1,87 @@
+"""The paper's claims, each checked by a stated rule against the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from frugalbandits.lab.paper.claims import ablations as claims_ablations
+from frugalbandits.lab.paper.claims import failures as claims_failures
+from frugalbandits.lab.paper.claims import guarantees as claims_main
+from frugalbandits.lab.paper.claims.ablations import EventRow, event_times
+from frugalbandits.lab.paper.claims.evidence import NOT_TESTED, PLACES, Evidence, Finding, Untestable, Verdict
+from frugalbandits.lab.paper.experiments import PAPER_POLICIES
+from frugalbandits.lab.result import ratio
+from frugalbandits.lab.sweeps.cells import Outcome
+from frugalbandits.lab.text import counted
+
+__all__ = ["VERDICTS", "Claim", "EventRow", "FactorRow", "check_claims", "event_times", "factors"]
+
+#: What a check can find, in the order in which it is told.
+VERDICTS: tuple[Verdict, ...] = ("holds", "partly", "does not hold", "not tested")
+
+_CHECKS = (*claims_main.CHECKS, *claims_failures.CHECKS, *claims_ablations.CHECKS)
+
+
+class Claim(NamedTuple):
+    """A claim of the paper and what became of it."""
+
+    key: str
+    place: str  # where it stands in the paper
+    words: str  # the claim, in our words
+    measured: str  # what was measured, with numbers
+    verdict: Verdict
+    rule: str  # how the verdict is computed
+
+
+def check_claims(outcomes: Sequence[Outcome]) -> list[Claim]:
+    """Check each claim of the paper against the results.
+
+    A claim is "not tested" when a cell that it needs is not among the outcomes.
+
+    Examples
+    --------
+    >>> sorted({claim.verdict for claim in check_claims([])})
+    ['not tested']
+    """
+    evidence = Evidence(outcomes)
+    claims = []
+    for check in _CHECKS:
+        missing = sum(cell not in evidence for cell in check.needs)
+        if missing:
+            need = f"{missing} of the {counted(len(check.needs), 'result')} that it needs"
+            found = Finding(NOT_TESTED, f"{need} {'is' if missing == 1 else 'are'} missing.")
+        else:
+            try:
+                found = check.find(evidence)
+            except Untestable as why:
+                found = Finding(NOT_TESTED, f"{str(why).capitalize()}.")
+        claims.append(Claim(check.key, check.place, check.words, found.measured, found.verdict, check.rule))
+    return claims
+
+
+class FactorRow(NamedTuple):
+    """The policies' mean summed regret at one place, and how many times that of COF it is."""
+
+    instance: str
+    alpha: float
+    regrets: dict[str, float]
+    factors: dict[str, float]
+
+
+def factors(outcomes: Sequence[Outcome]) -> list[FactorRow]:
+    """Return the regrets of the paper's comparison by instance and alpha, as far as there are results."""
+    evidence = Evidence(outcomes)
+    rows = []
+    for place in PLACES:
+        regrets = {
+            policy: evidence.regret(place, policy)
+            for policy in PAPER_POLICIES
+            if (*place, policy) in evidence
+        }
+        cof = regrets.get("cof")
+        others = {policy: regret for policy, regret in regrets.items() if policy != "cof"}
+        if regrets:
+            against = {} if cof is None else {policy: ratio(regret, cof) for policy, regret in others.items()}
+            rows.append(FactorRow(*place, regrets, against))
+    return rows

@@ -1,0 +1,60 @@
+"""The end of `frugal reproduce` on the screen: claims with their verdicts, and what was run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from frugalbandits.lab.paper.claims.checked import VERDICTS, Claim
+from frugalbandits.lab.paper.report.tables import runtime_table
+from frugalbandits.lab.text import printable
+
+if TYPE_CHECKING:
+    from frugalbandits.lab.sweeps.cells import Outcome
+
+__all__ = ["summary_table", "terminal_table", "verdict_counts"]
+
+_STYLES = {
+    "holds": Style(color="green", bold=True),
+    "partly": Style(color="yellow", bold=True),
+    "does not hold": Style(color="red", bold=True),
+    "not tested": Style(dim=True),
+}
+_BOLD = Style(bold=True)
+_DIM = Style(dim=True)
+
+
+def verdict_counts(claims: Sequence[Claim]) -> dict[str, int]:
+    """Return how often each verdict was given, in the order of `VERDICTS`."""
+    counted = Counter(claim.verdict for claim in claims)
+    return {verdict: counted[verdict] for verdict in VERDICTS}
+
+
+def terminal_table(claims: Sequence[Claim]) -> Group:
+    """Return the claims as a table: the verdict, and beside it the claim with what was measured below."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("claim, and what was measured")
+    for claim in claims:
+        told = Text(printable(claim.words), _BOLD).append(f"\n{printable(claim.measured)}", _DIM)
+        table.add_row(Text(claim.verdict, _STYLES[claim.verdict]), told)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts(claims).items() if count)
+    return Group(table, Text(f"{len(claims)} claims: {counts}", _BOLD))
+
+
+def summary_table(outcomes: Sequence[Outcome]) -> Table:
+    """Return what each policy's cells took, as a table for the screen."""
+    told = runtime_table(outcomes)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for head, side in zip(told.heads, told.align, strict=True):
+        table.add_column(head, justify="right" if side == "r" else "left")
+    for row in told.rows:
+        table.add_row(*(Text(cell.text) for cell in row))
+    return table

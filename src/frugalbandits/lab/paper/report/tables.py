@@ -1,0 +1,202 @@
+"""The tables of a report, from outcomes and claims."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+
+import numpy as np
+
+from frugalbandits.lab.documents.parts import Cell, Mark, Table
+from frugalbandits.lab.paper.claims.checked import Claim, event_times, factors
+from frugalbandits.lab.paper.claims.evidence import Evidence, places
+from frugalbandits.lab.paper.experiments import ALPHAS, INSTANCES, PAPER_POLICIES
+from frugalbandits.lab.sweeps.cells import Outcome
+from frugalbandits.lab.text import counted, percent, readable, seconds, shown, title
+
+__all__ = [
+    "claims_table",
+    "correct_tables",
+    "event_table",
+    "regret_tables",
+    "runtime_table",
+    "settings_table",
+    "system_table",
+]
+
+_NONE = Cell("\N{EN DASH}")
+
+
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """Return the claims with what was measured and how the verdict comes about."""
+    rows = tuple(
+        (
+            Cell(claim.verdict, mark=claim.verdict),
+            Cell(claim.words, claim.place, "strong"),
+            Cell(claim.measured, f"Rule: {claim.rule}"),
+        )
+        for claim in claims
+    )
+    return Table(
+        "Verdicts and what they rest on", ("verdict", "claim", "measured"), "lll", rows, stacked=True
+    )
+
+
+def regret_tables(outcomes: Sequence[Outcome]) -> list[Table]:
+    """Return, for each instance, regret by alpha and policy, and how many times that of COF it is."""
+    rivals = [policy for policy in PAPER_POLICIES if policy != "cof"]
+    heads = ("alpha", *map(title, PAPER_POLICIES), *(f"{title(rival)} / COF" for rival in rivals))
+    tables = []
+    for name in INSTANCES:
+        rows = []
+        for row in factors(outcomes):
+            if row.instance != name:
+                continue
+            lowest = min(row.regrets.values())
+            cells = [Cell(f"{row.alpha:g}")]
+            for policy in PAPER_POLICIES:
+                regret = row.regrets.get(policy)
+                mark: Mark = "strong" if regret == lowest and len(row.regrets) > 1 else ""
+                cells.append(_NONE if regret is None else Cell(readable(regret), mark=mark))
+            for rival in rivals:
+                factor = row.factors.get(rival)
+                worse = factor is not None and factor < 1
+                cells.append(_NONE if factor is None else Cell(shown(factor), mark="weak" if worse else ""))
+            rows.append(tuple(cells))
+        if rows:
+            caption = f"{title(name)}: mean summed regret at the horizon, and over that of COF"
+            tables.append(Table(caption, heads, "r" * len(heads), tuple(rows)))
+    return tables
+
+
+def correct_tables(outcomes: Sequence[Outcome]) -> list[Table]:
+    """Return, for each instance, the share of runs that ended on a*, by alpha and policy."""
+    evidence = Evidence(outcomes)
+    tables = []
+    for name in INSTANCES:
+        shares: dict[str, list[float]] = {policy: [] for policy in PAPER_POLICIES}
+        rows = []
+        for alpha in ALPHAS:
+            cells = [Cell(f"{alpha:g}")]
+            for policy in PAPER_POLICIES:
+                if (name, alpha, policy) in evidence:
+                    shares[policy].append(evidence.result((name, alpha), policy).found_optimal)
+                    cells.append(_share(shares[policy][-1]))
+                else:
+                    cells.append(_NONE)
+            if any(cell != _NONE for cell in cells[1:]):
+                rows.append(tuple(cells))
+        if len(rows) > 1:
+            means = [_share(float(np.mean(each))) if each else _NONE for each in shares.values()]
+            rows.append((Cell("all"), *means))
+        if rows:
+            heads = ("alpha", *map(title, PAPER_POLICIES))
+            caption = f"{title(name)}: share of runs that ended on the optimal arm a*"
+            tables.append(Table(caption, heads, "r" * len(heads), tuple(rows)))
+    return tables
+
+
+def _share(share: float) -> Cell:
+    return Cell(percent(share), mark="" if round(share, 2) >= 0.95 else "weak")
+
+
+def event_table(outcomes: Sequence[Outcome]) -> Table | None:
+    """Return when the conclusions of the ablations were drawn, if there are any."""
+    rows = tuple(
+        (
+            Cell(row.instance),
+            Cell(row.event),
+            Cell(_with_error(row.cof_mean, row.cof_error), _without(row.cof_missing, row.runs)),
+            Cell(title(row.variant)),
+            Cell(_with_error(row.variant_mean, row.variant_error), _without(row.variant_missing, row.runs)),
+            Cell(f"{row.difference:+.1f}" if math.isfinite(row.difference) else "\N{EN DASH}"),
+        )
+        for row in event_times(outcomes)
+    )
+    heads = ("instance", "event", "time, COF", "variant", "time, variant", "later by (standard errors)")
+    caption = "Mean times of the ablations' events ± standard error"
+    return Table(caption, heads, "llrlrr", rows) if rows else None
+
+
+def _with_error(mean: float, error: float) -> str:
+    return f"{mean:,.0f}" + ("" if math.isnan(error) else f" ± {error:,.0f}")
+
+
+def _without(missing: int, runs: int) -> str:
+    return f"{missing:,} of {counted(runs, 'run')} without it" if missing else ""
+
+
+def runtime_table(outcomes: Sequence[Outcome]) -> Table:
+    """Return what each policy's cells took."""
+    rows = []
+    for policy in dict.fromkeys(outcome.cell.policy for outcome in outcomes):
+        own = [outcome for outcome in outcomes if outcome.cell.policy == policy]
+        rows.append(_runtime(title(policy), own))
+    if len(rows) > 1:
+        rows.append(_runtime("all", outcomes))
+    heads = ("policy", "cells", "decisions", "seconds", "decisions a second")
+    return Table("Run time by policy", heads, "lrrrr", tuple(rows))
+
+
+def _runtime(name: str, outcomes: Iterable[Outcome]) -> tuple[Cell, ...]:
+    own = list(outcomes)
+    decisions = sum(outcome.cell.runs * outcome.cell.horizon for outcome in own)
+    spent = sum(outcome.seconds for outcome in own)
+    rate = Cell(readable(decisions / spent)) if spent > 0 else _NONE
+    return Cell(name), Cell(f"{len(own):,}"), Cell(f"{decisions:,}"), Cell(seconds(spent)), rate
+
+
+def settings_table(outcomes: Sequence[Outcome]) -> Table:
+    """Return what was run, a row for each instance and scale."""
+    groups: dict[tuple[str, int, int, int, int], list[Outcome]] = {}
+    for outcome in outcomes:
+        cell = outcome.cell
+        scale = (cell.instance, cell.horizon, cell.runs, cell.seed, cell.checkpoints)
+        groups.setdefault(scale, []).append(outcome)
+    rows = []
+    for (name, horizon, runs, seed, checkpoints), own in groups.items():
+        arms = own[0].result.problem.arms
+        alphas = sorted({outcome.cell.alpha for outcome in own})
+        policies = dict.fromkeys(title(outcome.cell.policy) for outcome in own)
+        rows.append(
+            (
+                Cell(title(name)),
+                Cell(", ".join(policies)),
+                Cell(_alphas(alphas)),
+                Cell(str(arms)),
+                Cell(f"{horizon:,}"),
+                Cell(f"{runs:,}"),
+                Cell(str(seed)),
+                Cell(f"{checkpoints:,}"),
+                Cell(f"{arms**2 / horizon**2:.3g}"),
+            )
+        )
+    heads = (
+        "instance",
+        "policies",
+        "alpha",
+        "arms K",
+        "horizon T",
+        "runs",
+        "seed",
+        "checkpoints",
+        "delta = K²/T²",
+    )
+    return Table("What was run", heads, "lllrrrrrr", tuple(rows))
+
+
+def _alphas(alphas: Sequence[float]) -> str:
+    if all(alpha in ALPHAS for alpha in alphas):
+        return places((INSTANCES[0], alpha) for alpha in alphas).removeprefix(f"{title(INSTANCES[0])} ")
+    return ", ".join(f"{alpha:g}" for alpha in alphas)
+
+
+def system_table() -> Table:
+    """Return what it ran on, without anything that names the machine."""
+    rows = [("cores", str(os.cpu_count() or "unknown")), ("system", platform.system() or "unknown")]
+    rows.append(("Python", platform.python_version()))
+    rows += [(package, version(package)) for package in ("frugalbandits", "numpy", "numba", "scipy")]
+    return Table("What it ran on", ("what", "value"), "ll", tuple((Cell(a), Cell(b)) for a, b in rows))

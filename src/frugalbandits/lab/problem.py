@@ -1,0 +1,207 @@
+"""A bandit problem with cost subsidy: what is true, what is optimal, what a pull costs.
+
+This is the only place that validates means, costs and names; `quality` validates what is good enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from frugalbandits.core.options import check_costs, check_names, check_reference, cost_order, frozen, vector
+from frugalbandits.core.quality import (
+    AtLeast,
+    Quality,
+    RelativeToBest,
+    check_quality,
+)
+from frugalbandits.errors import InputError
+
+__all__ = [
+    "Problem",
+]
+
+# Two quantities that differ by less than this share are the same number written in floating point:
+# 0.9 * 0.8 and 0.72 must not make an arm infeasible.
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """K arms with known costs and true mean rewards, and the quality that is good enough.
+
+    Arms stay in the caller's order everywhere in the public interface.
+
+    Parameters
+    ----------
+    means
+        True mean reward of each arm, in [0, 1].
+    costs
+        Cost of one pull of each arm; any finite numbers, ties allowed.
+    alpha
+        Subsidy factor in [0, 1): an arm is feasible when its mean is at least (1 - alpha) times the
+        best mean.
+        Short for ``quality=RelativeToBest(alpha)``.
+    names
+        One name per arm; "a1", "a2", ... by default.
+    quality
+        The quality bar, in place of alpha: `RelativeToBest`, `RelativeTo` or `AtLeast`, or its written form,
+        such as "at-least:0.8". Under a level that no arm reaches the best arm counts as the one that is good
+        enough; see `attainable`.
+
+    Examples
+    --------
+    >>> problem = Problem(means=[0.70, 0.78, 0.80], costs=[1, 2, 9], alpha=0.05)
+    >>> problem.optimal_arm, problem.best_arm
+    (1, 2)
+    >>> problem.feasible.tolist()
+    [False, True, True]
+    >>> problem.cost_gaps.tolist()
+    [0.0, 0.0, 7.0]
+    >>> Problem([0.70, 0.78, 0.80], [1, 2, 9], quality=AtLeast(0.7)).optimal_arm
+    0
+    """
+
+    means: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    quality: Quality
+    names: tuple[str, ...]
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        costs: ArrayLike,
+        alpha: float | None = None,
+        names: Iterable[str] | None = None,
+        *,
+        quality: Quality | str | None = None,
+    ) -> None:
+        checked_costs = check_costs(costs)
+        checked_means = vector("means", means)
+        if checked_means.size != checked_costs.size:
+            raise InputError(
+                f"means and costs must have one entry per arm, but there are {checked_means.size} "
+                f"means and {checked_costs.size} costs"
+            )
+        outside = np.flatnonzero(~((checked_means >= 0) & (checked_means <= 1)))
+        if outside.size:
+            arm = int(outside[0])
+            raise InputError(f"means must lie in [0, 1], but means[{arm}] is {checked_means[arm]}")
+        checked_quality = check_quality(alpha, quality)
+        checked_names = check_names(names, checked_costs.size)
+        check_reference(checked_quality, checked_names)
+        object.__setattr__(self, "means", frozen(checked_means))
+        object.__setattr__(self, "costs", checked_costs)
+        object.__setattr__(self, "quality", checked_quality)
+        object.__setattr__(self, "names", checked_names)
+
+    @property
+    def arms(self) -> int:
+        """Number of arms, K."""
+        return int(self.means.size)
+
+    @property
+    def alpha(self) -> float:
+        """The subsidy factor; an InputError where the bar is not relative to the best arm."""
+        if not isinstance(self.quality, RelativeToBest):
+            raise InputError(f"alpha is a bar relative to the best arm, but this one is {self.quality!r}")
+        return self.quality.alpha
+
+    @cached_property
+    def reference(self) -> int | None:
+        """The arm that a bar relative to one arm names; None for other bars."""
+        return check_reference(self.quality, self.names)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Arms from cheapest to most expensive; equal costs stay in the caller's order."""
+        return frozen(cost_order(self.costs))
+
+    @cached_property
+    def best_arm(self) -> int:
+        """The arm i* with the highest mean; the cheapest of them if several share it."""
+        return int(self.order[np.argmax(self.means[self.order])])
+
+    @cached_property
+    def threshold(self) -> float:
+        """The quality that is good enough (mu_CS in the paper).
+
+        It is (1 - alpha) times the best mean or the reference's, or the level, or the best mean below that.
+        """
+        if isinstance(self.quality, AtLeast):
+            return min(self.quality.level, float(self.means.max()))
+        of = float(self.means.max() if self.reference is None else self.means[self.reference])
+        return (1.0 - self.quality.alpha) * of
+
+    @cached_property
+    def attainable(self) -> bool:
+        """Whether some arm is good enough: not so only where no mean reaches a fixed level."""
+        if isinstance(self.quality, AtLeast):
+            return bool(self.means.max() >= self.quality.level * (1.0 - _SAME))
+        return True
+
+    @cached_property
+    def feasible(self) -> NDArray[np.bool_]:
+        """Which arms are good enough."""
+        return frozen(self.means >= self.threshold * (1.0 - _SAME))
+
+    @cached_property
+    def optimal_arm(self) -> int:
+        """The cheapest feasible arm, a*."""
+        return int(self.order[np.argmax(self.feasible[self.order])])
+
+    @cached_property
+    def cost_gaps(self) -> NDArray[np.float64]:
+        """Cost regret of one pull of each arm, (c - c_a*)^+."""
+        return frozen(np.maximum(self.costs - self.costs[self.optimal_arm], 0.0))
+
+    @cached_property
+    def quality_gaps(self) -> NDArray[np.float64]:
+        """Quality regret of one pull of each arm, (threshold - mu)^+."""
+        return frozen(np.where(self.feasible, 0.0, np.maximum(self.threshold - self.means, 0.0)))
+
+    def regrets(self, pulls: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return cost and quality regret of pull counts whose last axis is the arms."""
+        counts = np.asarray(pulls)
+        if counts.shape[-1:] != (self.arms,):
+            raise InputError(
+                f"pulls must have {self.arms} entries along the last axis, but its shape is {counts.shape}"
+            )
+        return counts @ self.cost_gaps, counts @ self.quality_gaps
+
+    def with_alpha(self, alpha: float) -> Problem:
+        """Return the same arms under another subsidy factor."""
+        return Problem(self.means, self.costs, alpha, self.names)
+
+    def with_quality(self, quality: Quality | str) -> Problem:
+        """Return the same arms under another quality bar."""
+        return Problem(self.means, self.costs, names=self.names, quality=quality)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return (
+            np.array_equal(self.means, other.means)
+            and np.array_equal(self.costs, other.costs)
+            and self.quality == other.quality
+            and self.names == other.names
+        )
+
+    def __hash__(self) -> int:
+        # Over the values, not the bytes: 0.0 and -0.0 are equal.
+        return hash((*self.means.tolist(), *self.costs.tolist(), self.quality, self.names))
+
+    def __repr__(self) -> str:
+        bar = (
+            f"alpha={self.quality.alpha:g}"
+            if isinstance(self.quality, RelativeToBest)
+            else f"quality={str(self.quality)!r}"
+        )
+        return (
+            f"Problem({self.arms} arms, {bar}, threshold={self.threshold:.4g}, "
+            f"optimal={self.names[self.optimal_arm]!r}, best={self.names[self.best_arm]!r})"
+        )

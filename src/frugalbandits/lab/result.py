@@ -1,0 +1,192 @@
+"""What a simulation returns: pulls at checkpoints, regret, events, and tidy tables of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.core.quality import AtLeast
+from frugalbandits.errors import InputError
+from frugalbandits.lab.problem import Problem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Result", "Summary", "final_regret", "geometric_mean", "ratio"]
+
+
+class Summary(NamedTuple):
+    """Mean and the band from the 20th to the 80th percentile over runs, as in the paper's figures."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Runs of one policy on one problem.
+
+    Attributes
+    ----------
+    times
+        Pull counts of the checkpoints, the last one the horizon.
+    pulls
+        Pulls of each arm up to each checkpoint: runs x checkpoints x arms, in the caller's order.
+    events
+        A structured array with the fields run, time, event ("infeasible" or "optimal") and arm, where
+        time is the number of pulls made when the conclusion was drawn. That no arm reaches a fixed level is
+        the event "unreachable" of the arm that was ruled out last.
+    plans
+        Plans made in each run: what a run costs.
+    """
+
+    problem: Problem
+    policy: str
+    seed: int
+    times: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    events: NDArray[np.void]
+    plans: NDArray[np.int64]
+
+    @property
+    def horizon(self) -> int:
+        """Pulls in each run."""
+        return int(self.times[-1])
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return int(self.pulls.shape[0])
+
+    @cached_property
+    def cost_regret(self) -> NDArray[np.float64]:
+        """Cost regret up to each checkpoint: runs x checkpoints."""
+        return self.problem.regrets(self.pulls)[0]
+
+    @cached_property
+    def quality_regret(self) -> NDArray[np.float64]:
+        """Quality regret up to each checkpoint: runs x checkpoints."""
+        return self.problem.regrets(self.pulls)[1]
+
+    @cached_property
+    def summed_regret(self) -> NDArray[np.float64]:
+        """Cost regret plus quality regret, the measure of the paper's figures: runs x checkpoints."""
+        return self.cost_regret + self.quality_regret
+
+    @cached_property
+    def final_arm(self) -> NDArray[np.int64]:
+        """The arm that each run ended on: the one pulled most since the checkpoint before the last."""
+        late = self.pulls[:, -1] - (self.pulls[:, -2] if len(self.times) > 1 else 0)
+        order = self.problem.order
+        return np.asarray(order[np.argmax(late[:, order], axis=1)])
+
+    @property
+    def found_optimal(self) -> float:
+        """Share of runs that ended on the optimal arm."""
+        return float(np.mean(self.final_arm == self.problem.optimal_arm))
+
+    def summary(self, regret: Literal["cost", "quality", "summed"] = "summed") -> Summary:
+        """Return mean and 20-80 percentile band of the regret at the horizon."""
+        values = self._regret(regret)[:, -1]
+        low, high = np.percentile(values, [20, 80])
+        return Summary(float(values.mean()), float(low), float(high))
+
+    def to_polars(self, table: Literal["regret", "pulls", "events"] = "regret") -> pl.DataFrame:
+        """Return a tidy table: a row per run and checkpoint, per run, checkpoint and arm, or per event."""
+        import polars as pl
+
+        names = np.array(self.problem.names)
+        runs, checkpoints, arms = self.pulls.shape
+        if table == "events":
+            return _without_nan(
+                {
+                    "policy": [self.policy] * len(self.events),
+                    **self._bar(len(self.events)),
+                    "run": self.events["run"],
+                    "time": self.events["time"],
+                    "event": self.events["event"].tolist(),
+                    "arm": names[self.events["arm"]].tolist(),
+                },
+                dict.fromkeys(("event", "arm", "policy", "quality"), pl.String),
+            )
+        rows = runs * checkpoints
+        columns: dict[str, object] = {
+            "policy": [self.policy] * rows,
+            **self._bar(rows),
+            "run": np.repeat(np.arange(runs), checkpoints),
+            "time": np.tile(self.times, runs),
+        }
+        if table == "regret":
+            columns["cost_regret"] = self.cost_regret.ravel()
+            columns["quality_regret"] = self.quality_regret.ravel()
+            columns["summed_regret"] = self.summed_regret.ravel()
+            return _without_nan(columns)
+        if table == "pulls":
+            long = {key: np.repeat(np.asarray(value), arms) for key, value in columns.items()}
+            return _without_nan({**long, "arm": np.tile(names, rows), "pulls": self.pulls.ravel()})
+        raise InputError(f"table must be 'regret', 'pulls' or 'events', but it is {table!r}")
+
+    def _bar(self, rows: int) -> dict[str, object]:
+        """Columns for the quality bar: alpha, null under a fixed level, and its written form."""
+        quality = self.problem.quality
+        alpha = np.full(rows, np.nan if isinstance(quality, AtLeast) else quality.alpha)
+        return {"alpha": alpha, "quality": [str(quality)] * rows}
+
+    def _regret(self, regret: str) -> NDArray[np.float64]:
+        if regret not in ("cost", "quality", "summed"):
+            raise InputError(f"regret must be 'cost', 'quality' or 'summed', but it is {regret!r}")
+        values: NDArray[np.float64] = getattr(self, f"{regret}_regret")
+        return values
+
+    def __repr__(self) -> str:
+        summed = self.summary()
+        return (
+            f"Result({self.policy!r}, {self.runs} runs of {self.horizon:,} pulls, summed regret "
+            f"{summed.mean:,.1f} [{summed.low:,.1f}, {summed.high:,.1f}], "
+            f"{self.found_optimal:.0%} ended on {self.problem.names[self.problem.optimal_arm]!r})"
+        )
+
+
+def _without_nan(columns: dict[str, object], kinds: Mapping[str, Any] | None = None) -> pl.DataFrame:
+    """Return a table in which an alpha that there is none of is null."""
+    import polars as pl
+
+    return pl.DataFrame(columns, schema_overrides=kinds).with_columns(pl.col("alpha").fill_nan(None))
+
+
+def final_regret(result: Result, kind: str = "summed") -> NDArray[np.float64]:
+    """Return the regret of each run at the horizon, without computing it at the other checkpoints."""
+    cost, quality = result.problem.regrets(result.pulls[:, -1])
+    return {"cost": cost, "quality": quality, "summed": cost + quality}[kind]
+
+
+def ratio(above: float, below: float) -> float:
+    """Return a quotient of regrets; nothing over nothing is 1.
+
+    Examples
+    --------
+    >>> ratio(6.0, 2.0), ratio(0.0, 0.0), ratio(1.0, 0.0)
+    (3.0, 1.0, inf)
+    """
+    if below == 0:
+        return 1.0 if above == 0 else math.inf
+    return above / below
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """Return the geometric mean of those that are neither 0 nor infinite; nan if there is none.
+
+    Examples
+    --------
+    >>> geometric_mean([2.0, 8.0, math.inf])
+    4.0
+    """
+    usable = [value for value in ratios if 0 < value < math.inf]
+    return math.exp(sum(map(math.log, usable)) / len(usable)) if usable else math.nan

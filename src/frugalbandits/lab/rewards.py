@@ -1,0 +1,217 @@
+"""What a pull may pay: reward models for the simulator, all within [0, 1].
+
+A model turns a problem's means into `Draws`, from which the compiled driver draws the *sum* of any
+number of pulls of an arm. A finite set of values takes one binomial draw per value, however many pulls;
+Beta rewards have no such short cut and are drawn one by one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from frugalbandits.core.jit import compiled
+from frugalbandits.core.quality import Quality
+from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.lab.problem import Problem
+
+__all__ = [
+    "Bernoulli",
+    "BetaRewards",
+    "Draws",
+    "Empirical",
+    "RewardModel",
+    "TwoPoint",
+    "draw_sum",
+    "resolve_rewards",
+]
+
+
+class Draws(NamedTuple):
+    """Rewards as numbers, cheapest arm first.
+
+    Arm k takes `values[starts[k]:starts[k + 1]]`; `chances` are the probabilities of each value given
+    that none of the values before it came. `shapes` (arms x 2) holds Beta parameters instead; it has no
+    rows when the rewards are finite.
+    """
+
+    starts: NDArray[np.int64]
+    values: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    shapes: NDArray[np.float64]
+
+
+@compiled
+def draw_sum(draws: Any, arm: int, pulls: int, rng: Any) -> float:
+    """Draw the sum of the rewards of `pulls` pulls of one arm."""
+    total = 0.0
+    if len(draws.shapes) > 0:
+        for _ in range(pulls):
+            total += rng.beta(draws.shapes[arm, 0], draws.shapes[arm, 1])
+        return total
+    left = pulls
+    for i in range(draws.starts[arm], draws.starts[arm + 1]):
+        if left == 0:
+            break
+        chance = draws.chances[i]
+        count = left if chance >= 1.0 else rng.binomial(left, chance)
+        total += count * draws.values[i]
+        left -= count
+    return total
+
+
+class RewardModel(ABC):
+    """How rewards are spread around their means."""
+
+    @abstractmethod
+    def draws(self, problem: Problem) -> Draws:
+        """Return the rewards of the problem's arms, or say why they cannot be had."""
+
+
+@dataclass(frozen=True)
+class Bernoulli(RewardModel):
+    """Reward 1 with probability mu, else 0: the paper's experiments."""
+
+    def draws(self, problem: Problem) -> Draws:
+        return TwoPoint(0.0, 1.0).draws(problem)
+
+
+@dataclass(frozen=True)
+class TwoPoint(RewardModel):
+    """Two rewards, low and high, with the probability that gives each arm its mean.
+
+    Examples
+    --------
+    >>> problem = Problem([0.4, 0.5], [1, 2], alpha=0.1)
+    >>> TwoPoint(0.25, 0.75).draws(problem).chances[::2].round(3).tolist()
+    [0.3, 0.5]
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.low < self.high <= 1.0:
+            raise InputError(
+                f"two-point rewards need 0 <= low < high <= 1, but they are {self.low!r} and {self.high!r}"
+            )
+
+    def draws(self, problem: Problem) -> Draws:
+        for arm, mean in enumerate(problem.means):
+            if not self.low <= mean <= self.high:
+                raise InputError(
+                    f"rewards of {self.low} or {self.high} give no mean of {mean}, "
+                    f"which {problem.names[arm]!r} has"
+                )
+        return _finite(
+            [
+                ([self.high, self.low], [chance, 1 - chance])
+                for chance in (problem.means[problem.order] - self.low) / (self.high - self.low)
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class BetaRewards(RewardModel):
+    """Beta rewards with the arms' means; a higher concentration means less spread.
+
+    These are drawn one by one, so a run takes time in proportion to its horizon.
+    """
+
+    concentration: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not (self.concentration > 0 and np.isfinite(self.concentration)):
+            raise InputError(f"concentration must be positive and finite, but it is {self.concentration!r}")
+
+    def draws(self, problem: Problem) -> Draws:
+        for arm, mean in enumerate(problem.means):
+            if not 0.0 < mean < 1.0:
+                raise InputError(
+                    f"Beta rewards need means strictly between 0 and 1, but {problem.names[arm]!r} has {mean}"
+                )
+        means = problem.means[problem.order]
+        shapes = self.concentration * np.column_stack([means, 1 - means])
+        return Draws(np.zeros(1, np.int64), np.zeros(0), np.zeros(0), np.ascontiguousarray(shapes))
+
+
+class Empirical(RewardModel):
+    """Rewards drawn anew, with replacement, from tables of observed ones.
+
+    Parameters
+    ----------
+    observed
+        One list of rewards in [0, 1] per arm, or a mapping from arm name to such a list.
+
+    Examples
+    --------
+    >>> observed = Empirical({"small": [0, 1, 1, 0.5], "large": [1, 1, 0.75, 1]})
+    >>> observed.problem(costs=[0.2, 3.0], alpha=0.1).means.tolist()
+    [0.625, 0.9375]
+    """
+
+    def __init__(self, observed: Mapping[str, ArrayLike] | Sequence[ArrayLike]) -> None:
+        self.names = tuple(observed) if isinstance(observed, Mapping) else None
+        tables = observed.values() if isinstance(observed, Mapping) else observed
+        self.observed = tuple(np.array(table, dtype=np.float64) for table in tables)
+        for arm, table in enumerate(self.observed):
+            if table.ndim != 1 or table.size == 0:
+                raise InputError(
+                    f"arm {arm} needs a flat list of observed rewards, but its shape is {table.shape}"
+                )
+            bad = table[~((table >= 0) & (table <= 1))]
+            if bad.size:
+                raise InputError(f"observed rewards must lie in [0, 1], but arm {arm} has {bad[0]}")
+
+    def problem(
+        self, costs: ArrayLike, alpha: float | None = None, *, quality: Quality | str | None = None
+    ) -> Problem:
+        """Return the problem whose true means are those of the tables; the bar as for `Problem`."""
+        means = [table.mean() for table in self.observed]
+        return Problem(means, costs, alpha, self.names, quality=quality)
+
+    def draws(self, problem: Problem) -> Draws:
+        if len(self.observed) != problem.arms:
+            raise InputError(f"there are {len(self.observed)} tables of rewards for {problem.arms} arms")
+        for arm, table in enumerate(self.observed):
+            if abs(table.mean() - problem.means[arm]) > 1e-9:
+                raise InputError(
+                    f"the observed rewards of {problem.names[arm]!r} have the mean {table.mean()}, but the "
+                    f"problem says {problem.means[arm]}; Empirical.problem makes one that agrees"
+                )
+        laws = []
+        for arm in problem.order:
+            values, counts = np.unique(self.observed[arm], return_counts=True)
+            laws.append((values, counts / counts.sum()))
+        return _finite(laws)
+
+
+def resolve_rewards(rewards: str | RewardModel) -> RewardModel:
+    """Return the model of a name ("bernoulli" or "beta"), or the model itself."""
+    named: dict[str, RewardModel] = {"bernoulli": Bernoulli(), "beta": BetaRewards()}
+    if isinstance(rewards, RewardModel):
+        return rewards
+    if isinstance(rewards, str) and rewards in named:
+        return named[rewards]
+    if isinstance(rewards, str):
+        raise unknown_name("reward model", rewards, named)
+    raise InputError(f"rewards is a name or a RewardModel, but it is {rewards!r}")
+
+
+def _finite(laws: Sequence[tuple[ArrayLike, ArrayLike]]) -> Draws:
+    starts, values, chances = [0], [], []
+    for support, probabilities in laws:
+        left = np.cumsum(np.asarray(probabilities)[::-1])[::-1]
+        given = np.clip(np.asarray(probabilities) / np.where(left > 0, left, 1.0), 0.0, 1.0)
+        given[-1] = 1.0
+        values.append(np.asarray(support, dtype=np.float64))
+        chances.append(given)
+        starts.append(starts[-1] + len(given))
+    return Draws(
+        np.array(starts, np.int64), np.concatenate(values), np.concatenate(chances), np.zeros((0, 2))
+    )

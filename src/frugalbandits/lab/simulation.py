@@ -1,0 +1,178 @@
+"""Many runs of a policy on a problem, on all cores, the same for any number of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.core.contract import EVENTS, Policy, Setting
+from frugalbandits.core.options import check_horizon
+from frugalbandits.core.registry import resolve
+from frugalbandits.errors import InputError
+from frugalbandits.lab.driver import compile_for, drive_of
+from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.result import Result
+from frugalbandits.lab.rewards import RewardModel, resolve_rewards
+
+__all__ = ["simulate"]
+
+_NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+_EVENT = np.dtype([("run", np.int64), ("time", np.int64), ("event", "U11"), ("arm", np.int64)])
+
+
+def simulate(
+    problem: Problem,
+    policy: str | Policy,
+    horizon: float,
+    runs: int = 50,
+    seed: int = 0,
+    checkpoints: int | Sequence[int] = 500,
+    workers: int | None = None,
+    rewards: str | RewardModel = "bernoulli",
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Run a policy on a problem many times.
+
+    Parameters
+    ----------
+    problem
+        The arms, their true means and costs, and what is good enough.
+    policy
+        A registered name (see `policies`) or a policy with settings, such as ``COF(delta=1e-6)``.
+    horizon
+        Pulls in each run; greater than the number of arms.
+    runs
+        Number of independent runs.
+    seed
+        The result depends on the problem, policy, horizon, rewards, runs and seed, and on nothing else.
+        Run i is the same however many runs there are.
+    checkpoints
+        Number of evenly spaced times at which pulls are recorded, or the times themselves. The horizon is
+        always the last one.
+    workers
+        Threads; all cores by default.
+    rewards
+        "bernoulli", "beta" or any reward model.
+    progress
+        Called with the number of runs done and the number of runs, after each run.
+
+    Examples
+    --------
+    >>> problem = Problem(means=[0.2, 0.7, 0.8], costs=[1, 2, 9], alpha=0.2)
+    >>> result = simulate(problem, "pe-cs", horizon=20_000, runs=3, seed=1, checkpoints=4)
+    >>> result.times.tolist()
+    [5000, 10000, 15000, 20000]
+    >>> result.final_arm.tolist()
+    [1, 1, 1]
+    """
+    total = check_horizon(horizon, problem.arms)
+    count = _count("runs", runs)
+    chosen = resolve(policy)
+    draws = resolve_rewards(rewards).draws(problem)
+    times = _times(checkpoints, total)
+    threads = min(count, (os.cpu_count() or 1) if workers is None else _count("workers", workers))
+    setting = Setting.of(problem.costs, problem.quality, total, problem.reference)
+    _check_seed(seed)
+
+    drive = drive_of(chosen)
+    arms = problem.arms
+    pulls = np.zeros((count, len(times), arms), np.int64)
+    event_times = np.zeros((count, arms + 2), np.int64)
+    journals: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = [_NOTHING] * count
+    plans = np.zeros(count, np.int64)
+    trial = chosen.begin(setting)
+    sample = np.random.default_rng(0)
+    stop = np.zeros(1, np.bool_)
+    policy_sample = sample if chosen.randomised else None
+    compile_for(
+        drive, _label(policy), trial, draws, policy_sample, sample, times, pulls[0], event_times[0], stop
+    )
+
+    def one(run: int) -> None:
+        state = chosen.begin(setting)
+        # The child that SeedSequence(seed).spawn would give to this run.
+        for_policy, for_rewards = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
+        policy_rng = np.random.default_rng(for_policy) if chosen.randomised else None
+        reward_rng = np.random.default_rng(for_rewards)
+        plans[run] = drive(state, draws, policy_rng, reward_rng, times, pulls[run], event_times[run], stop)
+        length = int(state.journal.length[0])
+        journals[run] = (state.journal.kinds[:length], state.journal.arms[:length])
+
+    # Not concurrent.futures.wait: it locks every future that is pending, one by one, and an interrupt in
+    # the middle of that leaves them locked for ever.
+    finished: SimpleQueue[Future[None]] = SimpleQueue()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for run in range(count):
+                pool.submit(one, run).add_done_callback(finished.put)
+            done = 0
+            while done < count:
+                try:
+                    # With a time-out, because a wait without end may not hear Ctrl-C.
+                    finished.get(timeout=0.2).result()
+                except Empty:
+                    continue
+                done += 1
+                if progress is not None:
+                    progress(done, count)
+        except BaseException:
+            stop[0] = True
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+    back = np.argsort(problem.order)
+    return Result(
+        problem=problem,
+        policy=_label(policy),
+        seed=seed,
+        times=times,
+        pulls=np.ascontiguousarray(pulls[:, :, back]),
+        events=_events(problem, journals, event_times),
+        plans=plans,
+    )
+
+
+def _label(policy: str | Policy) -> str:
+    return policy if isinstance(policy, str) else repr(policy)
+
+
+def _events(
+    problem: Problem,
+    journals: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    event_times: NDArray[np.int64],
+) -> NDArray[np.void]:
+    rows = [
+        (run, event_times[run, i], EVENTS[kind], problem.order[arm])
+        for run, (kinds, arms) in enumerate(journals)
+        for i, (kind, arm) in enumerate(zip(kinds, arms, strict=True))
+    ]
+    return np.array(rows, dtype=_EVENT)
+
+
+def _check_seed(seed: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}")
+
+
+def _count(what: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{what} must be a whole number, 1 or more, but it is {value!r}")
+    return int(value)
+
+
+def _times(checkpoints: int | Sequence[int], horizon: int) -> NDArray[np.int64]:
+    if isinstance(checkpoints, int | np.integer) and not isinstance(checkpoints, bool):
+        number = min(_count("checkpoints", int(checkpoints)), horizon)
+        return (np.arange(1, number + 1, dtype=object) * horizon // number).astype(np.int64)
+    times = np.unique(np.asarray(checkpoints))
+    if times.ndim != 1 or times.size == 0 or times.dtype.kind not in "iu":
+        raise InputError(f"checkpoints must be a number or a list of whole times, but it is {checkpoints!r}")
+    if times[0] < 1 or times[-1] > horizon:
+        bad = times[0] if times[0] < 1 else times[-1]
+        raise InputError(f"checkpoints must lie between 1 and the horizon, {horizon}, but one is {bad}")
+    return np.unique(np.append(times, horizon)).astype(np.int64)

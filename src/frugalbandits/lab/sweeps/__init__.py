@@ -1,0 +1,1 @@
+"""Many cells, computed once, kept on disk, here or on a cluster."""

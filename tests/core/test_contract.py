@@ -1,0 +1,126 @@
+"""Properties 1 to 3 of the design: step equals batch, session equals simulator, policy equals paper."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import frugalbandits as fb
+from frugalbandits.core.registry import policies, resolve
+from harness import DETERMINISTIC, cases, planner, play, pull_from, reward_table
+from reference import REFERENCES
+
+
+def settled(policy, delta, tolerance=0.0):
+    """Give a COF a delta with which short runs come to conclusions, and what counts as close enough."""
+    resolved = resolve(policy)
+    if isinstance(resolved, fb.COF | fb.GLRCOF):
+        return dataclasses.replace(resolved, delta=delta, tolerance=tolerance)
+    return resolved
+
+
+# Often none, as in the paper.
+TOLERANCES = st.one_of(st.just(0.0), st.floats(0.0, 0.3), st.sampled_from([0.01, 0.1, 1.0]))
+
+
+def test_settings_may_follow_a_name():
+    assert resolve("glr-cof:tolerance=0.02") == fb.GLRCOF(tolerance=0.02)
+    assert resolve("cof: delta=1e-6, combine=False") == fb.COF(delta=1e-6, combine=False)
+    assert resolve("cof-no-combine:delta=none,exclusive=true") == fb.COF(combine=False)
+    assert resolve("pe-cs:kappa=3") == fb.PECS(kappa=3)
+    assert resolve("cof:sampling=cost-biased") == resolve("cof-cost-biased")
+    told = [
+        fb.simulate(fb.instance("nu1"), policy, 5_000, runs=3).pulls
+        for policy in ("etc-cs:budget=0.1", fb.ETCCS(budget=0.1))
+    ]
+    assert np.array_equal(*told)
+    session = fb.Session([1, 2], 0.1, "cof:delta=0.01")
+    assert fb.Session.from_json(session.to_json()).to_json() == session.to_json()
+    assert "cof:delta=0.01" in repr(session)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("coff:delta=0.1", "no policy is called 'coff'; did you mean 'cof'"),
+        ("cof:", "written NAME:SETTING=VALUE,..., but this is 'cof:'"),
+        ("cof:delta", "written NAME:SETTING=VALUE,..., but this is 'cof:delta'"),
+        ("cof:detla=0.1", "no setting of cof is called 'detla'; did you mean 'delta'"),
+        ("cof:delta=0.1,delta=0.2", "'delta' stands twice"),
+        ("cof:delta=small", "delta must be a number, but in 'cof:delta=small' it is 'small'"),
+        ("cof:delta=2", "delta must lie strictly between 0 and 1, but it is 2.0"),
+        ("cof:combine=1", "combine must be true or false, .* it is '1'"),
+        ("pe-cs:kappa=2.5", "kappa must be a whole number, .* it is '2.5'"),
+        ("glr-cof:threshold=sure", "threshold must be .* but it is 'sure'"),
+        ("ts-cs:speed=3", "ts-cs has no settings, but 'speed' is given"),
+    ],
+)
+def test_bad_settings_after_a_name_are_named(text, words):
+    with pytest.raises(fb.InputError, match=words):
+        resolve(text)
+
+
+def test_every_policy_has_a_reference():
+    assert set(REFERENCES) == set(policies())
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@settings(max_examples=200)
+@given(case=cases(), delta=st.sampled_from([1e-4, 0.01, 0.2, 0.7]), tolerance=TOLERANCES)
+def test_step_equals_batch(name, case, delta, tolerance):
+    costs, alpha, horizon, table = case
+    policy = settled(name, delta, tolerance)
+    batched = play(policy, costs, alpha, horizon, pull_from(table))
+    stepped = play(policy, costs, alpha, horizon, pull_from(table), one_pass=True)
+    assert batched == stepped
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@settings(max_examples=100)
+@given(
+    case=cases(horizons=(20, 1000)),
+    delta=st.sampled_from([None, 1e-4, 0.01, 0.2, 0.7]),
+    tolerance=TOLERANCES,
+)
+def test_policy_equals_reference(name, case, delta, tolerance):
+    costs, alpha, horizon, table = case
+    options = {"delta": delta, "tolerance": tolerance} if "cof" in name else {}
+    policy = settled(name, delta, tolerance)
+    pulled, events = play(policy, costs, alpha, horizon, pull_from(table))
+    expected, expected_events = REFERENCES[name](pull_from(table), costs, alpha, horizon, **options)
+    assert pulled == expected
+    assert events == expected_events
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@pytest.mark.parametrize("instance", ["goodreads", "movielens", "nu1", "nu2", "cost-biased"])
+def test_policy_equals_reference_on_the_papers_instances(name, instance):
+    problem = fb.instance(instance)
+    # The reference of GLR-COF finds each minimum by bisection.
+    horizon = 4_000 if name == "glr-cof" else 20_000
+    table = reward_table(7, problem.means, horizon, "bernoulli")
+    pulled, events = play(name, problem.costs, problem.alpha, horizon, pull_from(table))
+    expected, expected_events = REFERENCES[name](pull_from(table), problem.costs, problem.alpha, horizon)
+    assert events == expected_events
+    assert pulled == expected
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+@settings(max_examples=50)
+@given(case=cases(horizons=(20, 400)))
+def test_planning_twice_changes_nothing(name, case):
+    costs, alpha, horizon, table = case
+    policy = resolve(name)
+
+    def plan_again(state, batch, time):
+        noted = int(state.journal.length[0])
+        again = planner(policy)(state, None)
+        assert again.arms.tolist() == batch.arms.tolist()
+        assert again.repeats == batch.repeats
+        assert int(state.journal.length[0]) == noted
+
+    play(policy, costs, alpha, horizon, pull_from(table), record=plan_again)
