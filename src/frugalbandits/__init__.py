@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from frugalbandits._version import __version__
 from frugalbandits.core.contract import Policy
+from frugalbandits.core.planner import WarmUp, warm_up
 from frugalbandits.core.policies.cof import COF
 from frugalbandits.core.policies.etc_cs import ETCCS
 from frugalbandits.core.policies.glr_cof import GLRCOF
@@ -29,7 +30,7 @@ from frugalbandits.core.policies.ucb_cs import UCBCS
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToBest
 from frugalbandits.core.registry import policies, register
 from frugalbandits.core.session import ArmReport, Decision, Explanation, Session
-from frugalbandits.errors import InputError, StateFormatError
+from frugalbandits.errors import HorizonWarning, InputError, StateFormatError, ToldBefore, UnknownDecision
 
 if TYPE_CHECKING:
     from frugalbandits.lab import bounds
@@ -60,6 +61,7 @@ __all__ = [
     "Decision",
     "Empirical",
     "Explanation",
+    "HorizonWarning",
     "InputError",
     "Policy",
     "Problem",
@@ -70,7 +72,10 @@ __all__ = [
     "RewardModel",
     "Session",
     "StateFormatError",
+    "ToldBefore",
     "TwoPoint",
+    "UnknownDecision",
+    "WarmUp",
     "__version__",
     "bounds",
     "instance",
@@ -81,6 +86,7 @@ __all__ = [
     "read_instance",
     "register",
     "simulate",
+    "warm_up",
     "write_instance",
 ]
 

@@ -9,15 +9,34 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["InputError", "StateFormatError", "unknown_name"]
+__all__ = [
+    "HorizonWarning",
+    "InputError",
+    "StateFormatError",
+    "ToldBefore",
+    "UnknownDecision",
+    "unknown_name",
+]
 
 
 class InputError(ValueError):
     """A value that came in from outside cannot be used; the message names it."""
 
 
+class UnknownDecision(InputError):
+    """No decision of this session has such an id."""
+
+
+class ToldBefore(InputError):
+    """The decision was told or forgotten before: nothing is counted twice."""
+
+
 class StateFormatError(InputError):
     """A stored session cannot be read: truncated, not ours, or written by a later version."""
+
+
+class HorizonWarning(UserWarning):
+    """The policy cannot come to a conclusion within the horizon that was given."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -26,7 +26,7 @@ from frugalbandits.core.policies.ts_cs.epoch import (
     set_chance,
     set_norm,
 )
-from frugalbandits.core.policies.ts_cs.records import look
+from frugalbandits.core.policies.ts_cs.records import opened_in_place
 from frugalbandits.core.policies.ts_cs.stretch import UNKNOWN, draw_exception, settle
 from frugalbandits.core.policies.ts_cs.tails import ABOVE, BELOW, log_norm, mass, tail_point
 from frugalbandits.core.registry import resolve
@@ -184,7 +184,7 @@ def thompson(pulls, sums, alpha):
     state = resolve("ts-cs").start(setting_of(np.arange(len(pulls), dtype=float), alpha, None))
     for k, (count, total) in enumerate(zip(pulls, sums, strict=True)):
         observe(state, k, count, float(total))
-    look(state)
+    opened_in_place(state)
     return state, state.stretch.arms, state.stretch.epoch
 
 
@@ -297,7 +297,7 @@ def test_planned_exceptions_cover_every_tail_that_matters(data):
         # A batch ends before bounds run out.
         times = min(times, int(arms[pulled].end - arms[pulled].pulls))
     observe(state, pulled, times, float(times * data.draw(st.integers(0, 1))))
-    look(state)
+    opened_in_place(state)
     refresh(arms, epoch)
     if arms[c].end > 0:
         check_epoch(arms, epoch)
@@ -312,7 +312,7 @@ def test_the_witness_is_kept_up_to_date():
     for _ in range(4):
         check_epoch(arms, epoch)
         observe(state, 2, 10, 0.0)
-        look(state)
+        opened_in_place(state)
         refresh(arms, epoch)
     assert arms[2].below > before
 

@@ -15,15 +15,16 @@ then returns the same batch and notes nothing twice.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from frugalbandits.core.jit import inlined, inner
 from frugalbandits.core.options import cost_order
-from frugalbandits.core.quality import AtLeast, Quality, RelativeToBest
+from frugalbandits.core.quality import AtLeast, Quality, RelativeToBest, finite_number
 from frugalbandits.errors import InputError
 
 __all__ = [
@@ -36,13 +37,17 @@ __all__ = [
     "Bounds",
     "Journal",
     "Policy",
+    "Ranges",
     "Setting",
     "State",
     "Tally",
     "all_seen",
     "any_pending",
+    "check_choice",
     "check_delta",
+    "check_flag",
     "check_tolerance",
+    "copied",
     "handed",
     "mean",
     "new_journal",
@@ -56,6 +61,7 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Ranges: TypeAlias = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 # Repeats of a batch that ends only with the horizon.
 FOREVER = 1 << 62
@@ -164,6 +170,20 @@ def new_tally(arms: int) -> Tally:
     return Tally(np.zeros(arms, np.int64), np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms))
 
 
+def copied(state: Any) -> Any:
+    """Return a state that nobody else changes."""
+    return type(state)(
+        *(
+            part.copy()
+            if isinstance(part, np.ndarray)
+            else copied(part)
+            if hasattr(part, "_fields")
+            else part
+            for part in state
+        )
+    )
+
+
 def new_journal(arms: int, fixed: bool = False) -> Journal:
     """Return an empty journal: each arm can be deemed infeasible or optimal once.
 
@@ -195,11 +215,12 @@ def observe(state: Any, arm: int, pulls: int, reward_sum: float) -> None:
 
 @inner
 def note(state: Any, kind: int, arm: int) -> None:
-    """Add a conclusion to the journal."""
+    """Add a conclusion to the journal; there is room for all that a policy can draw."""
     journal = state.journal
-    journal.kinds[journal.length[0]] = kind
-    journal.arms[journal.length[0]] = arm
-    journal.length[0] += 1
+    if journal.length[0] < len(journal.kinds):
+        journal.kinds[journal.length[0]] = kind
+        journal.arms[journal.length[0]] = arm
+        journal.length[0] += 1
 
 
 @inlined
@@ -221,16 +242,51 @@ def radius(width: float, pulls: int) -> float:
     return width / np.sqrt(pulls) if pulls > 0 else np.inf
 
 
-def check_delta(delta: float | None) -> None:
-    """Raise an InputError unless the error tolerance is None or lies between 0 and 1."""
-    if delta is not None and not 0.0 < delta < 1.0:
+def check_delta(delta: float | None) -> float | None:
+    """Return the error tolerance, which lies between 0 and 1, or None."""
+    if delta is None:
+        return None
+    value = finite_number("delta", delta)
+    if not 0.0 < value < 1.0:
         raise InputError(f"delta must lie strictly between 0 and 1, but it is {delta!r}")
+    return value
 
 
-def check_tolerance(tolerance: float) -> None:
-    """Raise an InputError unless what counts as close enough to the threshold lies in [0, 1]."""
-    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0.0 <= tolerance <= 1.0:
+def check_tolerance(tolerance: float) -> float:
+    """Return what counts as close enough to the threshold, which lies in [0, 1]."""
+    value = finite_number("tolerance", tolerance)
+    if not 0.0 <= value <= 1.0:
         raise InputError(f"tolerance must lie in [0, 1], but it is {tolerance!r}")
+    return value
+
+
+def check_flag(what: str, value: bool) -> bool:
+    """Return a truth value; nothing else is taken for one.
+
+    Examples
+    --------
+    >>> check_flag("combine", "no")
+    Traceback (most recent call last):
+    ...
+    frugalbandits.errors.InputError: combine must be True or False, but it is 'no'
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{what} must be True or False, but it is {value!r}")
+    return bool(value)
+
+
+def check_choice(what: str, value: str, choices: Sequence[str]) -> None:
+    """Raise an InputError unless the value is one of some words.
+
+    Examples
+    --------
+    >>> check_choice("goal", "glory", ("regret", "conclusion"))
+    Traceback (most recent call last):
+    ...
+    frugalbandits.errors.InputError: goal must be 'regret' or 'conclusion', but it is 'glory'
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{what} must be {' or '.join(map(repr, choices))}, but it is {value!r}")
 
 
 @inlined
@@ -310,6 +366,24 @@ class Policy(ABC):
             )
         return self.start(setting)
 
+    def settings_checked(self, **values: Any) -> None:
+        """Replace settings by their checked values; for `__post_init__`, as the class is frozen."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def ranges(self, setting: Setting) -> Ranges:
+        """Return the least and greatest values of the arrays of the state that change, by name.
+
+        A stored state is held against them before `plan` sees it, because compiled code trusts what it is
+        given. Of a record array, each field is named, after a dot. The tally and the journal are checked for
+        all policies. An array that is not named must be what `start` has made it.
+        """
+        return {}
+
+    def contradiction(self, state: Any) -> str | None:
+        """Say what in a stored state, each value of which is in its range, cannot be; None if nothing is."""
+        return None
+
     def made_anew(self, version: int) -> tuple[str, ...]:
         """Name the parts of a state that a stored session of this format version has in no usable form.
 
@@ -317,8 +391,21 @@ class Policy(ABC):
         """
         return ()
 
+    def decisions_to_conclude(self, setting: Setting) -> float | None:
+        """Return how many decisions a conclusion takes if every option is perfect; None if it cannot be said.
+
+        A session warns where its horizon is shorter.
+        """
+        return None
+
     def needs_horizon(self, setting: Setting) -> int:
         """Return the horizon, or say that this policy cannot do without one."""
         if setting.horizon is None:
-            raise InputError(f"{type(self).__name__} needs a horizon, but none was given")
+            name = type(self).__name__
+            if hasattr(self, "delta"):
+                raise InputError(
+                    f"{name} needs a horizon or a delta, but neither was given: say horizon=100_000, or "
+                    f"policy={name}(delta=1e-4)"
+                )
+            raise InputError(f"{name} needs a horizon, but none was given: say horizon=100_000")
         return setting.horizon

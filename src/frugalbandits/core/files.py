@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,29 +44,52 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+def written_whole(path: str | os.PathLike[str], durable: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it takes the place of `path` in one step.
 
-    The temporary name keeps the suffix, because writers such as matplotlib choose the format by it.
+    A symbolic link stays: what it points to is replaced. A file that was there keeps its mode. `durable` asks
+    that all of it is on the disk, name included, when the block is left. The temporary name keeps the suffix,
+    because writers such as matplotlib choose the format by it. An error of the system names the file.
     """
     target = check_writable(path)
+    if target.is_symlink():
+        target = check_writable(target.resolve())
     temporary = _new_file_beside(target)
     try:
         yield temporary
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        if durable:
+            _sync(temporary)
         temporary.replace(target)
+        if durable and os.name == "posix":  # elsewhere a folder cannot be opened
+            _sync(target.parent)
+    except OSError as error:
+        # A full disk is told without the name of any file, other troubles with the temporary one's.
+        if error.filename in (None, str(temporary)):
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
+def write_text(path: str | os.PathLike[str], text: str, durable: bool = False) -> None:
     """Write a text file in one step, with the same bytes on every system."""
     try:
         encoded = text.encode("utf-8")
     except UnicodeEncodeError as error:
         wrong = text[error.start : error.end]
         raise InputError(f"cannot write {str(path)!r}: {wrong!r} has no form in UTF-8") from error
-    with written_whole(path) as temporary:
+    with written_whole(path, durable) as temporary:
         temporary.write_bytes(encoded)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _new_file_beside(target: Path) -> Path:

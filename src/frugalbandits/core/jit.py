@@ -2,8 +2,8 @@
 
 `compiled`, `inner` and `inlined` only mark functions, and return them as they are: called from Python, each
 runs as plain Python. `machine_code` compiles a marked function, with every marked function that it calls:
-without the GIL, without fastmath, and with a cache on disk that cannot go stale. `Planner` is for those who
-cannot wait: it answers in plain Python until machine code is there, which a thread in the background makes.
+without the GIL, without fastmath, and with a cache on disk that cannot go stale. `core.planner` is
+for those who cannot wait: it answers in plain Python until machine code is there.
 Both make the same decisions, bit for bit.
 
 numba's own cache looks only at the file that a function stands in. Here the cache folder carries a digest of
@@ -28,13 +28,15 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from frugalbandits.core.closure import source_digest
 
 __all__ = [
+    "CacheFolder",
     "announced",
     "cache_folder",
+    "compile_for",
     "compiled",
     "has_compiler",
     "inlined",
@@ -129,12 +131,12 @@ def _dispatcher(function: F, modules: tuple[str, ...]) -> F:
     numba = _numba()
     ours = all(module.partition(".")[0] == _PACKAGE for module in modules)
     folder = cache_folder(modules) if ours else None
-    if folder is None:
+    if folder is None or folder.trouble is not None:
         return cast(F, numba.njit(**_OPTIONS)(function))
     # numba reads its cache folder when a function is decorated: ours is set for that moment only.
     with _lock:
         before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(folder)
+        numba.config.CACHE_DIR = str(folder.path)
         try:
             return cast(F, numba.njit(cache=True, **_OPTIONS)(function))
         finally:
@@ -164,8 +166,21 @@ def _giving(function: Any) -> Any:
     return choose
 
 
-def cache_folder(modules: tuple[str, ...]) -> Path | None:
-    """Return the folder for machine code of these modules' functions, or None where none can be written.
+def compile_for(code: Any, *arguments: Any) -> None:
+    """Make machine code for arguments of these types, or load it from disk, without running it."""
+    code.compile(tuple(map(_numba().typeof, arguments)))
+
+
+class CacheFolder(NamedTuple):
+    """Where machine code is kept, and why it cannot be, if it cannot."""
+
+    path: Path
+    trouble: str | None
+
+
+@functools.cache
+def cache_folder(modules: tuple[str, ...]) -> CacheFolder:
+    """Return the folder for the machine code of these modules' functions; it is made if need be.
 
     ``FRUGALBANDITS_CACHE_DIR`` overrides the place; ``XDG_CACHE_HOME`` is respected.
     """
@@ -176,9 +191,9 @@ def cache_folder(modules: tuple[str, ...]) -> Path | None:
             _forget_old_ones(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError:
-        return None
-    return folder
+    except OSError as error:
+        return CacheFolder(folder, error.strerror or str(error))
+    return CacheFolder(folder, None)
 
 
 def cache_root() -> Path:
@@ -196,13 +211,17 @@ def _forget_old_ones(current: Path) -> None:
 
 
 @contextmanager
-def announced(what: str, after: float = 4.0) -> Iterator[None]:
+def announced(what: str, modules: tuple[str, ...], after: float = 4.0) -> Iterator[None]:
     """Say on standard error that `what` is being compiled if the block takes longer than `after` s."""
 
     def say() -> None:
-        sys.stderr.write(
-            f"frugalbandits: compiling {what} for this machine; this happens once and is kept on disk\n"
+        folder = cache_folder(modules)
+        kept = (
+            "this happens once and is kept on disk"
+            if folder.trouble is None
+            else f"it cannot be kept in {str(folder.path)!r}: {folder.trouble}"
         )
+        sys.stderr.write(f"frugalbandits: compiling {what} for this machine; {kept}\n")
         sys.stderr.flush()
 
     timer = threading.Timer(after, say)

@@ -244,10 +244,22 @@ def check_alpha(alpha: float) -> float:
 
 
 def finite_number(what: str, value: float) -> float:
-    """Return a finite float."""
+    """Return a finite float; a text or a truth value is no number, whatever Python makes of it.
+
+    Examples
+    --------
+    >>> finite_number("alpha", "0.1")
+    Traceback (most recent call last):
+    ...
+    frugalbandits.errors.InputError: alpha must be a number, but it is '0.1'
+    """
+    if isinstance(value, str | bytes | bytearray | bool):
+        raise InputError(f"{what} must be a number, but it is {value!r}")
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise InputError(f"{what} must be finite, but it is beyond the range of floats") from None
+    except (TypeError, ValueError):
         raise InputError(f"{what} must be a number, but it is {value!r}") from None
     if not math.isfinite(number):
         raise InputError(f"{what} must be finite, but it is {value!r}")

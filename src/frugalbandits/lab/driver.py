@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.contract import Batch, Policy, observe
-from frugalbandits.core.jit import announced, specialised
+from frugalbandits.core.jit import announced, compile_for, has_compiler, specialised
 from frugalbandits.lab.rewards import draw_sum
 
-__all__ = ["Drive", "compile_for", "drive_of"]
+__all__ = ["Drive", "drive_of", "prepare"]
 
 Drive = Callable[..., int]
 
@@ -91,12 +91,9 @@ def drive_of(policy: Policy) -> Drive:
     return _specialise(kind.plan, kind.__name__)
 
 
-def compile_for(drive: Drive, name: str, *arguments: Any) -> None:
+def prepare(drive: Drive, name: str, *arguments: Any) -> None:
     """Compile, or load from disk, before the first run; with a word to the user if it takes long."""
-    compile_ = getattr(drive, "compile", None)
-    # There is nothing to compile where numba is switched off, and nothing left after the first time.
-    if compile_ is not None and not getattr(drive, "signatures", None):
-        from numba import typeof
-
-        with announced(name):
-            compile_(tuple(map(typeof, arguments)))
+    # Nothing is left to do after the first time, or where there is no compiler.
+    if has_compiler() and not getattr(drive, "signatures", None):
+        with announced(name, (__name__,)):
+            compile_for(drive, *arguments)

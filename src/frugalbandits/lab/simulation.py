@@ -14,7 +14,7 @@ from frugalbandits.core.contract import EVENTS, Policy, Setting
 from frugalbandits.core.options import check_horizon
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
-from frugalbandits.lab.driver import compile_for, drive_of
+from frugalbandits.lab.driver import drive_of, prepare
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.rewards import RewardModel, resolve_rewards
@@ -89,9 +89,7 @@ def simulate(
     sample = np.random.default_rng(0)
     stop = np.zeros(1, np.bool_)
     policy_sample = sample if chosen.randomised else None
-    compile_for(
-        drive, _label(policy), trial, draws, policy_sample, sample, times, pulls[0], event_times[0], stop
-    )
+    prepare(drive, _label(policy), trial, draws, policy_sample, sample, times, pulls[0], event_times[0], stop)
 
     def one(run: int) -> None:
         state = chosen.begin(setting)

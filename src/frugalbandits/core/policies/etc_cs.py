@@ -28,6 +28,7 @@ from frugalbandits.core.contract import (
     single,
 )
 from frugalbandits.core.jit import compiled, inlined, inner
+from frugalbandits.core.quality import finite_number
 from frugalbandits.errors import InputError
 
 __all__ = ["ETCCS", "ETCCSState"]
@@ -136,8 +137,10 @@ class ETCCS(Policy):
     budget: float = 0.2
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.budget <= 1.0:
+        value = finite_number("budget", self.budget)
+        if not 0.0 < value <= 1.0:
             raise InputError(f"budget is a share of the horizon in (0, 1], but it is {self.budget!r}")
+        self.settings_checked(budget=value)
 
     def start(self, setting: Setting) -> ETCCSState:
         arms = len(setting.costs)

@@ -22,6 +22,7 @@ from frugalbandits.core.contract import (
     Bounds,
     Journal,
     Policy,
+    Ranges,
     Setting,
     Tally,
     handed,
@@ -185,8 +186,10 @@ class PECS(Policy):
     kappa: int = 5
 
     def __post_init__(self) -> None:
-        if isinstance(self.kappa, bool) or not isinstance(self.kappa, int) or self.kappa < 0:
-            raise InputError(f"kappa must be a whole number of rounds, 0 or more, but it is {self.kappa!r}")
+        whole = isinstance(self.kappa, int | np.integer) and not isinstance(self.kappa, bool)
+        if not whole or not 0 <= self.kappa <= 64:
+            raise InputError(f"kappa must be a whole number of rounds, 0 to 64, but it is {self.kappa!r}")
+        self.settings_checked(kappa=int(self.kappa))
 
     def start(self, setting: Setting) -> PECSState:
         arms = len(setting.costs)
@@ -196,7 +199,7 @@ class PECS(Policy):
             journal=new_journal(arms),
             keep=1.0 - setting.alpha,
             horizon=float(horizon),
-            last_round=math.floor(0.5 * math.log2(horizon / math.e)),
+            last_round=_last_round(horizon),
             kappa=self.kappa,
             active=np.ones(arms, np.bool_),
             rounds=np.zeros(arms, np.int64),
@@ -204,6 +207,26 @@ class PECS(Policy):
             candidate=np.zeros(1, np.int64),
             settled=np.zeros(1, np.int64),
         )
+
+    def ranges(self, setting: Setting) -> Ranges:
+        last = len(setting.costs) - 1
+        return {
+            "active": (0, 1),
+            "rounds": (0, _last_round(self.needs_horizon(setting))),
+            "reference": (-1, last),
+            "candidate": (0, last),
+            "settled": (0, 1),
+        }
+
+    def contradiction(self, state: PECSState) -> str | None:
+        if not state.active.any():
+            return "no arm may be the best"
+        reference, candidate = int(state.reference[0]), int(state.candidate[0])
+        if reference < 0 and (candidate or state.settled[0]):
+            return f"the candidate is {candidate} before the best arm is known"
+        if 0 <= reference < candidate:
+            return f"the candidate, {candidate}, costs more than the best arm, {reference}"
+        return None
 
     def bounds(self, state: PECSState) -> Bounds:
         arms = range(len(state.active))
@@ -240,3 +263,7 @@ class PECS(Policy):
         if arm == state.candidate[0]:
             return f"candidate: compared with the best option, round {int(state.rounds[arm])}"
         return "best option: the candidate is compared with it"
+
+
+def _last_round(horizon: int) -> int:
+    return math.floor(0.5 * math.log2(horizon / math.e))

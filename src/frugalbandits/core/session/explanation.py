@@ -6,7 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from frugalbandits.core.quality import AtLeast, Quality, quality_to_dict
+from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, quality_to_dict
+from frugalbandits.core.tables import html_table, text_table
 
 __all__ = ["ArmReport", "Explanation"]
 
@@ -15,9 +16,10 @@ __all__ = ["ArmReport", "Explanation"]
 class ArmReport:
     """What is known of one option. `mean`, `lcb` and `ucb` are None before the first feedback.
 
-    `evidence` is for policies that weigh it: of the candidate, that it is not good enough; of an option that
-    costs more, that the candidate is good enough for it. Under a fixed level, it is of the candidate, that it
-    is on the side of the level that its mean is on.
+    `decisions` counts those that were handed out, `pulls` those whose feedback is back. `spent` is what they
+    cost. `evidence` is for policies that weigh it: of the candidate, that it is not good enough; of an option
+    that costs more, that the candidate is good enough for it. Under a fixed level, it is of the candidate,
+    that it is on the side of the level that its mean is on.
     """
 
     name: str
@@ -29,9 +31,15 @@ class ArmReport:
     ucb: float | None
     status: str
     evidence: float | None = None
+    decisions: int = 0
+
+    @property
+    def spent(self) -> float:
+        """What the decisions for this option have cost."""
+        return self.cost * self.decisions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The options from cheapest to most expensive, the candidate, and the decision so far.
 
@@ -73,13 +81,47 @@ class Explanation:
         """Whether no option reaches the fixed level, so that the best one is looked for."""
         return any(event == "unreachable" for _, event, _ in self.events)
 
+    @property
+    def best(self) -> str | None:
+        """The option with the highest mean so far, the cheapest of them if several share it."""
+        seen = [arm for arm in self.arms if arm.mean is not None]
+        return max(seen, key=_mean).name if seen else None
+
+    @property
+    def threshold(self) -> float | None:
+        """The quality that is good enough, by the means so far; None while it cannot be told."""
+        if isinstance(self.quality, AtLeast):
+            return self.quality.level
+        of = self._judge
+        return None if of is None else (1 - self.quality.alpha) * _mean(of)
+
+    @property
+    def spent(self) -> float:
+        """What all decisions have cost."""
+        return math.fsum(arm.spent for arm in self.arms)
+
+    @property
+    def always_best(self) -> float | None:
+        """What as many decisions for the best option would have cost."""
+        costs = [arm.cost for arm in self.arms if arm.name == self.best]
+        return costs[0] * sum(arm.decisions for arm in self.arms) if costs else None
+
+    @property
+    def saving(self) -> float | None:
+        """What was saved against always using the best option; negative where more was spent."""
+        return None if self.always_best is None else self.always_best - self.spent
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, dictionaries, numbers and strings, ready for JSON."""
-        plain = {**asdict(self), "quality": quality_to_dict(self.quality), "alpha": self.alpha}
+        plain = {**asdict(self), "quality": quality_to_dict(self.quality)}
+        for name in ("alpha", "best", "threshold", "spent", "always_best", "saving"):
+            plain[name] = getattr(self, name)
+        for arm, report in zip(plain["arms"], self.arms, strict=True):
+            arm["spent"] = report.spent
+            if self.needed is None:
+                del arm["evidence"]
         if self.needed is None:
             del plain["needed"]
-            for arm in plain["arms"]:
-                del arm["evidence"]
         return plain
 
     @property
@@ -102,10 +144,41 @@ class Explanation:
             return f"Nothing settled {after}; {self.candidate!r} is being considered."
         return f"Nothing settled {after}."
 
+    @property
+    def money(self) -> str:
+        """One sentence on what was spent, and saved against always using the best option."""
+        told = f"Spent {self.spent:,.6g}"
+        if self.always_best is None or self.saving is None:
+            return f"{told}."
+        against = f"always {self.best!r}, the best so far, would have cost {self.always_best:,.6g}"
+        share = f" ({abs(self.saving / self.always_best):.0%})" if self.always_best > 0 else ""
+        if self.saving < 0:
+            return f"{told}; {against}: {-self.saving:,.6g} more{share}."
+        return f"{told}; {against}: saved {self.saving:,.6g}{share}."
+
+    @property
+    def lines(self) -> list[str]:
+        """What stands above the table."""
+        wish = f"{self.policy}, {self.quality.wish}"
+        if self._judge is not None and self.threshold is not None and self.alpha is not None:
+            wish += f": {1 - self.alpha:g} x {_mean(self._judge):.4g} = {self.threshold:.4g} is good enough"
+        if self.needed is not None:
+            wish += f"; a conclusion takes evidence of {self.needed:.2f}"
+        return [self.headline, self.money, wish]
+
     def __str__(self) -> str:
+        heads, rows, left = self._table()
+        return "\n".join([*self.lines, "", text_table(heads, rows, left)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self.lines, *self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]], set[int]]:
         weighs = self.needed is not None
-        header = [
-            *("option", "cost", "pulls", "pending", "mean", "lcb", "ucb"),
+        heads = [
+            *("option", "cost", "pulls", "pending", "spent", "mean", "lcb", "ucb"),
             *(["evidence"] if weighs else []),
             "status",
         ]
@@ -115,6 +188,7 @@ class Explanation:
                 f"{arm.cost:g}",
                 f"{arm.pulls:,}",
                 f"{arm.pending:,}",
+                f"{arm.spent:,.6g}",
                 _number(arm.mean),
                 _number(arm.lcb),
                 _number(arm.ucb),
@@ -123,20 +197,19 @@ class Explanation:
             ]
             for arm in self.arms
         ]
-        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-        left = {0, len(header) - 1}
+        return heads, rows, {0, len(heads) - 1}
 
-        def line(row: list[str]) -> str:
-            cells = (
-                cell.ljust(width) if i in left else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            return "  ".join(cells).rstrip()
+    @property
+    def _judge(self) -> ArmReport | None:
+        """The option that sets the bar, if it was seen."""
+        name = self.quality.reference if isinstance(self.quality, RelativeTo) else self.best
+        found = [arm for arm in self.arms if arm.name == name and arm.mean is not None]
+        return None if isinstance(self.quality, AtLeast) or not found else found[0]
 
-        wish = f"{self.policy}, {self.quality.wish}"
-        if self.needed is not None:
-            wish += f"; a conclusion takes evidence of {self.needed:.2f}"
-        return "\n".join([self.headline, wish, "", line(header), *map(line, rows)])
+
+def _mean(arm: ArmReport) -> float:
+    assert arm.mean is not None
+    return arm.mean
 
 
 def _number(value: float | None, places: int = 4) -> str:

@@ -6,23 +6,33 @@ known by then: pulls whose feedback is still out count towards balance but not t
 
 from __future__ import annotations
 
+import json
 import math
+import operator
 import threading
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalbandits.core.contract import EVENTS, OPTIMAL, Batch, Policy, Setting, observe
+from frugalbandits.core.contract import EVENTS, Batch, Policy, Setting, copied, observe
 from frugalbandits.core.files import write_text
 from frugalbandits.core.options import check_costs, check_horizon, check_names, check_reference, cost_order
-from frugalbandits.core.quality import Quality, check_quality, quality_to_dict
+from frugalbandits.core.planner import planner_of
+from frugalbandits.core.quality import Quality, check_quality, finite_number, quality_to_dict
 from frugalbandits.core.registry import resolve
-from frugalbandits.core.session import stored as session_state
+from frugalbandits.core.session import arrays, stored
 from frugalbandits.core.session.explanation import ArmReport, Explanation
-from frugalbandits.errors import InputError, StateFormatError
+from frugalbandits.errors import (
+    HorizonWarning,
+    InputError,
+    StateFormatError,
+    ToldBefore,
+    UnknownDecision,
+)
 
 __all__ = ["Decision", "Session"]
 
@@ -33,12 +43,19 @@ class Decision(NamedTuple):
     id: int
     arm: str
     reason: str
+    metadata: Any = None
+
+    @property
+    def option(self) -> str:
+        """The option, by its other name."""
+        return self.arm
 
 
 class Session:
     """Ask which option to use, tell how good it was.
 
-    Safe to use from several threads. Feedback may come late, in any order, or never (`forget`).
+    Safe to use from several threads. Feedback may come late, in any order, or never (`forget`). It can be
+    pickled and copied, and goes on from there.
 
     Parameters
     ----------
@@ -49,7 +66,8 @@ class Session:
     policy
         A registered name or a policy with settings.
     horizon
-        How many decisions are expected; the policy's confidence is set by it. More may be asked for.
+        How many decisions are expected; the policy's confidence is set by it. More may be asked for. The
+        default policy does without, unless a fixed level is asked for.
     seed
         Seed of a randomised policy; unpredictable by default.
     names
@@ -58,16 +76,21 @@ class Session:
         What is good enough, in place of alpha: `RelativeToBest`, `RelativeTo` or `AtLeast`, or its written
         form, such as "at-least:0.8". COF and GLR-COF know all of them.
 
+    Warns
+    -----
+    HorizonWarning
+        If the policy cannot come to a conclusion within the horizon.
+
     Examples
     --------
-    >>> session = Session(costs={"small": 0.2, "large": 3.0}, alpha=0.1, horizon=1000)
+    >>> session = Session(costs={"small": 0.2, "large": 3.0}, alpha=0.1)
     >>> decision = session.ask()
-    >>> decision.id, decision.arm
+    >>> decision.id, decision.option
     (0, 'small')
     >>> session.tell(decision.id, reward=0.5)
-    >>> session.ask().arm
+    >>> session.ask().option
     'large'
-    >>> Session({"small": 0.2, "large": 3.0}, quality="relative-to:large:0.05", horizon=1000).quality
+    >>> Session({"small": 0.2, "large": 3.0}, quality="relative-to:large:0.05").quality
     RelativeTo(reference='large', alpha=0.05)
     """
 
@@ -75,7 +98,7 @@ class Session:
         self,
         costs: Mapping[str, float] | ArrayLike,
         alpha: float | None = None,
-        policy: str | Policy = "cof",
+        policy: str | Policy = "glr-cof",
         horizon: float | None = None,
         seed: int | None = None,
         names: Iterable[str] | None = None,
@@ -94,22 +117,26 @@ class Session:
         self._horizon = None if horizon is None else check_horizon(horizon, self._costs.size)
         self._policy = resolve(policy)
         self._label = policy if isinstance(policy, str) else repr(policy)
-        setting = Setting.of(self._costs, self._quality, self._horizon, reference)
-        self._state = self._policy.begin(setting)
+        self._setting = Setting.of(self._costs, self._quality, self._horizon, reference)
+        self._state = self._policy.begin(self._setting)
         try:
             self._rng = np.random.default_rng(seed) if self._policy.randomised else None
         except (TypeError, ValueError):
             raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
+        self._planner = planner_of(self._policy, self._state, self._rng)
         # Names by rank of cost, which is how the policy numbers its arms.
         self._by_rank = tuple(self._names[arm] for arm in self._order)
         self._next = 0
+        self._asked = [0] * len(self._names)  # decisions by rank
         self._pending: dict[int, int] = {}
-        self._events: list[tuple[int, int, int]] = []
+        self._metadata: dict[int, Any] = {}
+        self._events: list[tuple[int, str, str]] = []
         self._ranks: list[int] = []
         self._at = 0
         self._repeats = 0
         self._reasons: dict[int, str] = {}
         self._lock = threading.Lock()
+        self._warn_of_the_horizon()
 
     @property
     def quality(self) -> Quality:
@@ -127,125 +154,158 @@ class Session:
         with self._lock:
             return {id_: self._by_rank[rank] for id_, rank in self._pending.items()}
 
-    def ask(self) -> Decision:
-        """Return the next decision; never waits for feedback."""
+    @overload
+    def ask(self, n: None = None, *, metadata: Any = None) -> Decision: ...
+
+    @overload
+    def ask(self, n: int, *, metadata: Any = None) -> list[Decision]: ...
+
+    def ask(self, n: int | None = None, *, metadata: Any = None) -> Decision | list[Decision]:
+        """Return the next decision, or the next n; never waits, for feedback or for a compiler.
+
+        Parameters
+        ----------
+        n
+            How many decisions; they come as a list. By default one, by itself.
+        metadata
+            Anything that JSON can carry: a request's id, a customer. It is kept with the decision until its
+            feedback is told or forgotten, stored sessions included; see `metadata`.
+
+        Examples
+        --------
+        >>> session = Session([0.2, 3.0], alpha=0.1)
+        >>> [decision.option for decision in session.ask(3, metadata={"request": 17})]
+        ['a1', 'a2', 'a1']
+        >>> session.metadata(2)
+        {'request': 17}
+        """
+        kept = None if metadata is None else _plain_copy(metadata)
+        if n is None:
+            with self._lock:
+                return self._hand_out(kept)
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise InputError(f"n must be a whole number of decisions, 0 or more, but it is {n!r}")
         with self._lock:
-            if self._at == len(self._ranks):
-                if self._repeats > 1:
-                    self._repeats -= 1
-                    self._at = 0
-                else:
-                    self._plan()
-            rank = self._ranks[self._at]
-            self._at += 1
-            reason = self._reasons.get(rank)
-            if reason is None:
-                reason = self._reasons[rank] = self._policy.reason(self._state, rank)
-            id_ = self._next
-            self._next = id_ + 1
-            self._pending[id_] = rank
-            self._state.tally.pending[rank] += 1
-            return Decision(id_, self._by_rank[rank], reason)
+            return [self._hand_out(kept) for _ in range(n)]
 
     def tell(self, id: int, reward: float) -> None:
         """Report how good a decision was, as a number from 0 to 1; once per decision, in any order."""
-        try:
-            value = float(reward)
-        except (TypeError, ValueError):
-            raise InputError(f"reward must be a number, but for decision {id!r} it is {reward!r}") from None
-        if not 0.0 <= value <= 1.0:  # also catches NaN
-            raise InputError(f"reward must lie in [0, 1], but for decision {id!r} it is {reward!r}")
-        if value < 2.0**-8:
-            # Rounded to a multiple of 2**-60, so that sums are exact in any order: see `observe`.
-            value = (value + 2.0**-8) - 2.0**-8
+        value = _checked_reward(id, reward)
         with self._lock:
-            rank = self._take(id)
-            self._state.tally.pending[rank] -= 1
-            observe(self._state, rank, 1, value)
+            self._fold_in(self._known(id), value)
+
+    def tell_many(self, feedback: Mapping[int, float] | Iterable[tuple[int, float]]) -> None:
+        """Report how good some decisions were: all of it, or nothing where anything is wrong.
+
+        Examples
+        --------
+        >>> session = Session([0.2, 3.0], alpha=0.1)
+        >>> session.tell_many((decision.id, 1.0) for decision in session.ask(5))
+        >>> session.pending
+        {}
+        """
+        pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
+        rewards = [(id_, _checked_reward(id_, reward)) for id_, reward in pairs]
+        with self._lock:
+            known = [(self._known(id_), value) for id_, value in rewards]
+            told: set[int] = set()
+            for id_, _ in known:
+                if id_ in told:
+                    raise ToldBefore(f"decision {id_} stands twice in what is told")
+                told.add(id_)
+            for id_, value in known:
+                self._fold_in(id_, value)
 
     def forget(self, id: int) -> None:
         """Say that the feedback of a decision will never come."""
         with self._lock:
-            self._state.tally.pending[self._take(id)] -= 1
+            self._take(self._known(id))
+
+    def metadata(self, id: int) -> Any:
+        """Return what `ask` was given to keep with a decision that waits for feedback; None if nothing."""
+        with self._lock:
+            kept = self._metadata.get(self._known(id))
+        return None if kept is None else _plain_copy(kept)
 
     def explain(self) -> Explanation:
-        """Return what is believed of each option, and the decision so far; prints as a table."""
+        """Return what is believed of each option, what was spent and saved, and the decision so far."""
         with self._lock:
-            bounds = self._policy.bounds(self._state)
-            tally = self._state.tally
-            reports = tuple(
-                ArmReport(
-                    name=name,
-                    cost=float(self._costs[self._order[rank]]),
-                    pulls=int(tally.pulls[rank]),
-                    pending=int(tally.pending[rank]),
-                    mean=float(tally.sums[rank] / tally.pulls[rank]) if tally.pulls[rank] else None,
-                    lcb=_finite(bounds.lower[rank]),
-                    ucb=_finite(bounds.upper[rank]),
-                    status=bounds.status[rank]
-                    if tally.pulls[rank] or bounds.status[rank] == "not needed"
-                    else "not seen yet",
-                    evidence=None if bounds.evidence is None else _finite(bounds.evidence[rank]),
-                )
-                for rank, name in enumerate(self._by_rank)
+            state = copied(self._state)
+            asked, events, decisions = list(self._asked), tuple(self._events), self._next
+        # Outside the lock: with hundreds of options this takes a while.
+        bounds = self._policy.bounds(state)
+        tally = state.tally
+
+        def status(rank: int) -> str:
+            if tally.pulls[rank] or bounds.status[rank] == "not needed":
+                return bounds.status[rank]
+            return "awaiting feedback" if tally.pending[rank] else "not seen yet"
+
+        reports = tuple(
+            ArmReport(
+                name=name,
+                cost=float(self._costs[self._order[rank]]),
+                pulls=int(tally.pulls[rank]),
+                pending=int(tally.pending[rank]),
+                mean=float(tally.sums[rank] / tally.pulls[rank]) if tally.pulls[rank] else None,
+                lcb=_end(bounds.lower[rank]),
+                ucb=_end(bounds.upper[rank]),
+                status=status(rank),
+                evidence=None if bounds.evidence is None else _finite(bounds.evidence[rank]),
+                decisions=asked[rank],
             )
-            optimal = [rank for _, kind, rank in self._events if kind == OPTIMAL]
-            return Explanation(
-                policy=self._label,
-                quality=self._quality,
-                horizon=self._horizon,
-                decisions=self._next,
-                arms=reports,
-                candidate=self._by_rank[bounds.candidate] if bounds.candidate >= 0 else None,
-                decision=self._by_rank[optimal[0]] if optimal else None,
-                events=tuple((time, EVENTS[kind], self._by_rank[rank]) for time, kind, rank in self._events),
-                needed=bounds.needed,
-                likely=self._by_rank[bounds.likely] if bounds.likely >= 0 else None,
-            )
+            for rank, name in enumerate(self._by_rank)
+        )
+        settled = [name for _, kind, name in events if kind == "optimal"]
+        return Explanation(
+            policy=self._label,
+            quality=self._quality,
+            horizon=self._horizon,
+            decisions=decisions,
+            arms=reports,
+            candidate=self._by_rank[bounds.candidate] if bounds.candidate >= 0 else None,
+            decision=settled[0] if settled else None,
+            events=events,
+            needed=bounds.needed,
+            likely=self._by_rank[bounds.likely] if bounds.likely >= 0 else None,
+        )
 
     def to_json(self) -> str:
         """Return the whole session as text; `from_json` goes on exactly where it stood."""
         with self._lock:
-            return session_state.dump(
+            asked = dict(zip(self._by_rank, self._asked, strict=True))
+            return stored.dump(
                 {
                     "names": list(self._names),
                     "costs": self._costs.tolist(),
                     "quality": quality_to_dict(self._quality),
                     "horizon": self._horizon,
-                    "policy": session_state.dump_policy(self._label, self._policy),
+                    "policy": stored.dump_policy(self._label, self._policy),
                     "decisions": self._next,
-                    "pending": [[id_, rank] for id_, rank in self._pending.items()],
-                    "batch": {"arms": self._ranks, "at": self._at, "repeats": self._repeats},
+                    "asked": [asked[name] for name in self._names],
+                    "pending": [
+                        [id_, self._by_rank[rank], self._metadata.get(id_)]
+                        for id_, rank in self._pending.items()
+                    ],
+                    "batch": {
+                        "options": [self._by_rank[rank] for rank in self._ranks],
+                        "at": self._at,
+                        "repeats": self._repeats,
+                    },
                     "events": [list(event) for event in self._events],
-                    "state": session_state.dump_arrays(self._state),
-                    "random": session_state.dump_random(self._rng),
+                    "state": arrays.dump_arrays(self._state),
+                    "random": arrays.dump_random(self._rng),
                 }
             )
 
     @classmethod
     def from_json(cls, text: str) -> Session:
-        """Return the session that `to_json` wrote."""
-        data = session_state.load(text)
-        label, policy = session_state.load_policy(data["policy"])
-        try:
-            bar = session_state.load_quality(data)
-            session = cls(data["costs"], None, policy, data["horizon"], names=data["names"], quality=bar)
-        except InputError as error:
-            raise StateFormatError(f"this session state does not make sense: {error}") from error
-        session._label = label
-        session_state.load_arrays(session._state, data["state"], policy.made_anew(data["version"]))
-        session_state.load_random(session._rng, data["random"])
-        session._next = data["decisions"]
-        session._pending = dict(data["pending"])
-        session._events = [(time, kind, rank) for time, kind, rank in data["events"]]
-        batch = data["batch"]
-        session._use(Batch(np.array(batch["arms"], np.int64), batch["repeats"]), batch["at"])
-        session_state.check_consistent(session._state, session._pending, session._next)
-        return session
+        """Return the session that `to_json` wrote, of this release or of an earlier one."""
+        return cls._restored(text, None)
 
     def save(self, path: str | Path) -> None:
-        """Write the session to a file, whole or not at all."""
-        write_text(path, self.to_json())
+        """Write the session to a file, whole or not at all, and on the disk when this returns."""
+        write_text(path, self.to_json(), durable=True)
 
     @classmethod
     def load(cls, path: str | Path) -> Session:
@@ -254,10 +314,62 @@ class Session:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read the session file {str(path)!r}: {error}") from error
-        return cls.from_json(text)
+        try:
+            return cls.from_json(text)
+        except StateFormatError as error:
+            raise StateFormatError(f"{str(path)!r}: {error}") from error
 
     def __repr__(self) -> str:
         return f"Session({self._label!r}, {len(self._names)} options, {self._next:,} decisions)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._restored, (self.to_json(), self._policy)
+
+    @classmethod
+    def _restored(cls, text: str, policy: Policy | None) -> Session:
+        data = stored.load(text, policy)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", HorizonWarning)  # it was given when the session began
+                session = cls(
+                    data.costs, None, data.policy, data.horizon, names=data.names, quality=data.quality
+                )
+        except InputError as error:
+            raise StateFormatError(f"this session state does not make sense: {error}") from error
+        ranked = session._by_rank
+        arrays.load_arrays(session._state, data.arrays, data.policy, session._setting, data.version)
+        arrays.load_random(session._rng, data.random)
+        stored.check_consistent(session._state, data, ranked)
+        asked = dict(zip(data.names, data.asked, strict=True))
+        session._label = data.label
+        session._next = data.decisions
+        session._asked = [asked[name] for name in ranked]
+        session._pending = {id_: ranked.index(name) for id_, name in data.pending.items()}
+        session._metadata = data.metadata
+        session._events = data.events
+        session._use(*stored.batch_of(data, ranked))
+        return session
+
+    def _hand_out(self, metadata: Any) -> Decision:
+        if self._at == len(self._ranks):
+            if self._repeats > 1:
+                self._repeats -= 1
+                self._at = 0
+            else:
+                self._plan()
+        rank = self._ranks[self._at]
+        reason = self._reasons.get(rank)
+        if reason is None:
+            reason = self._reasons[rank] = self._policy.reason(self._state, rank)
+        self._at += 1
+        id_ = self._next
+        self._next = id_ + 1
+        self._asked[rank] += 1
+        self._pending[id_] = rank
+        if metadata is not None:
+            self._metadata[id_] = metadata
+        self._state.tally.pending[rank] += 1
+        return Decision(id_, self._by_rank[rank], reason, metadata)
 
     def _use(self, batch: Batch, at: int) -> None:
         self._ranks = batch.arms.tolist()
@@ -266,20 +378,75 @@ class Session:
         self._reasons = {}
 
     def _plan(self) -> None:
-        batch = self._policy.plan(self._state, self._rng)
+        batch = self._planner(self._state, self._rng)
         journal = self._state.journal
         for i in range(len(self._events), int(journal.length[0])):
-            self._events.append((self._next, int(journal.kinds[i]), int(journal.arms[i])))
+            self._events.append((self._next, EVENTS[journal.kinds[i]], self._by_rank[journal.arms[i]]))
         # A batch is the same whatever its own outcomes; what is still out from before may change it.
         repeats = 1 if self._pending else int(batch.repeats)
         self._use(Batch(batch.arms, repeats), 0)
 
+    def _known(self, id_: int) -> int:
+        """Return the id of a decision that waits for feedback; raise an error that says why it is none."""
+        if not isinstance(id_, bool):
+            try:
+                whole = operator.index(id_)
+            except TypeError:
+                raise UnknownDecision(f"no decision has the id {id_!r}") from None
+            if whole in self._pending:
+                return whole
+            if 0 <= whole < self._next:
+                raise ToldBefore(f"decision {whole} was told or forgotten before")
+        raise UnknownDecision(f"no decision has the id {id_!r}")
+
     def _take(self, id_: int) -> int:
-        if isinstance(id_, int) and id_ in self._pending:
-            return self._pending.pop(id_)
-        if isinstance(id_, int) and 0 <= id_ < self._next:
-            raise InputError(f"decision {id_} was told or forgotten before")
-        raise InputError(f"no decision has the id {id_!r}")
+        rank = self._pending.pop(id_)
+        self._metadata.pop(id_, None)
+        self._state.tally.pending[rank] -= 1
+        return rank
+
+    def _fold_in(self, id_: int, reward: float) -> None:
+        observe(self._state, self._take(id_), 1, reward)
+
+    def _warn_of_the_horizon(self) -> None:
+        if self._horizon is None:
+            return
+        needed = self._policy.decisions_to_conclude(self._setting)
+        if needed is not None and needed > self._horizon:
+            often = "no number of decisions" if math.isinf(needed) else f"less than {needed:,.0f} decisions"
+            warnings.warn(
+                f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: {often} would "
+                f"do, even if each of the {len(self._names)} options were perfect, so that it would go on "
+                "exploring to the end. Take policy='glr-cof', which does not wait for a conclusion, or a "
+                "longer horizon, a lower bar, or a tolerance.",
+                HorizonWarning,
+                stacklevel=3,
+            )
+
+
+def _checked_reward(id_: object, reward: float) -> float:
+    if isinstance(reward, bool | np.bool_):
+        return float(reward)  # a thumb up or down
+    value = finite_number(f"the reward of decision {id_!r}", reward)
+    if not 0.0 <= value <= 1.0:
+        raise InputError(f"reward must lie in [0, 1], but for decision {id_!r} it is {reward!r}")
+    if value < 2.0**-8:
+        # Rounded to a multiple of 2**-60, so that sums are exact in any order: see `observe`.
+        value = (value + 2.0**-8) - 2.0**-8
+    return value
+
+
+def _plain_copy(metadata: Any) -> Any:
+    """Return a copy that no one else holds, as a stored session would give it back."""
+    try:
+        return json.loads(json.dumps(metadata, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"metadata must be what JSON can carry: {error}") from None
+
+
+def _end(value: float) -> float | None:
+    """Return the end of an interval of means, within [0, 1]."""
+    return min(max(float(value), 0.0), 1.0) if math.isfinite(value) else None
 
 
 def _finite(value: float) -> float | None:

@@ -1,10 +1,14 @@
 """The stored form of a session: JSON with a format name, a version and a checksum.
 
 Every version is read for ever; golden files of each are kept in the tests. Only what changes is stored of
-a policy's state (its arrays); the rest follows from the settings. The checksum is there because compiled
-code trusts what it is given: a state that was damaged anywhere is refused.
+a policy's state (its arrays); the rest follows from the settings. Compiled code trusts what it is given, so
+every value is held against its range before a session is made of it; the checksum is there for damage that
+leaves all of them in range. Whatever is wrong is a `StateFormatError`.
+
+Options stand in it by name, so that it means the same whatever they cost.
 
 Version 2 has the draws ahead of TS-CS in another form. Version 3 has a quality bar in place of alpha.
+Version 4 has names in place of ranks of cost, decisions by option, and metadata of decisions.
 """
 
 from __future__ import annotations
@@ -12,44 +16,42 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalbandits.core.contract import Policy
+from frugalbandits.core.contract import EVENTS, FOREVER, Batch, Policy
+from frugalbandits.core.options import cost_order
 from frugalbandits.core.quality import Quality, RelativeToBest, quality_from_dict
 from frugalbandits.core.registry import policies, resolve
+from frugalbandits.core.session.arrays import MOST
+from frugalbandits.core.session.checks import broken, listed, option, rows, short, texts, whole
 from frugalbandits.errors import InputError, StateFormatError, unknown_name
 
-__all__ = [
-    "check_consistent",
-    "checksum",
-    "dump",
-    "dump_arrays",
-    "dump_policy",
-    "dump_random",
-    "load",
-    "load_arrays",
-    "load_policy",
-    "load_quality",
-    "load_random",
-]
+__all__ = ["Stored", "batch_of", "check_consistent", "checksum", "dump", "dump_policy", "load"]
 
 FORMAT = "frugalbandits-session"
-VERSION = 3
+VERSION = 4
 
-_KEYS: dict[str, type | tuple[type, ...]] = {
-    "names": list,
-    "costs": list,
-    "horizon": (int, type(None)),
-    "policy": dict,
-    "decisions": int,
-    "pending": list,
-    "batch": dict,
-    "events": list,
-    "state": dict,
-    "random": (dict, type(None)),
-}
+
+class Stored(NamedTuple):
+    """What a stored session says, checked as far as it can be without its policy's state."""
+
+    version: int
+    names: list[str]
+    costs: list[float]
+    quality: Quality
+    horizon: int | None
+    label: str
+    policy: Policy
+    decisions: int
+    asked: list[int]  # by name
+    pending: dict[int, str]
+    metadata: dict[int, Any]
+    batch: tuple[list[str], int, int]  # options, place in them, repeats
+    events: list[tuple[int, str, str]]
+    arrays: dict[str, Any]
+    random: Any
 
 
 def dump(data: dict[str, Any]) -> str:
@@ -72,17 +74,78 @@ def _with_floats(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def load(text: str) -> dict[str, Any]:
-    """Return the parts of a stored state, or say why it is none."""
+def load(text: str, policy: Policy | None = None) -> Stored:
+    """Return what a stored state says, or say why it is none; `policy` may be of a kind not registered."""
+    data = _signed(text)
+    version = data["version"]
+    names = texts("names", data.get("names"))
+    costs = listed("costs", data.get("costs"))
+    if len(costs) != len(names):
+        broken(f"there are {len(names)} names and {len(costs)} costs")
+    for cost in costs:
+        if isinstance(cost, bool) or not isinstance(cost, int | float):
+            broken(f"'costs' has the entry {cost!r}")
+    if version < 4:
+        _names_for_ranks(data, names, costs)
+    label, stored_policy = _policy(data.get("policy"), policy)
+    horizon = data.get("horizon")
+    decisions = whole("decisions", data.get("decisions"), 0, MOST)
+    pending: dict[int, str] = {}
+    metadata: dict[int, Any] = {}
+    for row in rows("pending", data.get("pending"), 3):
+        id_ = whole("an id in 'pending'", row[0], 0, decisions - 1)
+        if id_ in pending:
+            broken(f"decision {id_} is pending twice")
+        pending[id_] = option("pending", row[1], names)
+        if row[2] is not None:
+            metadata[id_] = row[2]
+    batch = data.get("batch")
+    if not isinstance(batch, dict):
+        broken(f"'batch' is {short(batch)}")
+    options = [option("batch", name, names) for name in listed("options of 'batch'", batch.get("options"))]
+    at = whole("the place in 'batch'", batch.get("at"), 0, len(options))
+    repeats = whole("the repeats of 'batch'", batch.get("repeats"), 0, FOREVER)
+    events = []
+    for time, kind, name in rows("events", data.get("events"), 3):
+        if kind not in EVENTS:
+            broken(f"'events' has the kind {short(kind)}")
+        events.append((whole("a time in 'events'", time, 0, decisions), kind, option("events", name, names)))
+    asked = [whole("'asked'", count, 0, decisions) for count in listed("asked", data.get("asked"))]
+    if len(asked) != len(names) or sum(asked) > decisions:
+        broken(f"'asked' is {short(asked)} of {decisions} decisions for {len(names)} options")
+    if not isinstance(data.get("state"), dict):
+        broken(f"'state' is {short(data.get('state'))}")
+    return Stored(
+        version=version,
+        names=names,
+        costs=[float(cost) for cost in costs],
+        quality=_quality(data),
+        horizon=None if horizon is None else whole("horizon", horizon, 0, MOST),
+        label=label,
+        policy=stored_policy,
+        decisions=decisions,
+        asked=asked,
+        pending=pending,
+        metadata=metadata,
+        batch=(options, at, repeats),
+        events=events,
+        arrays=data["state"],
+        random=data.get("random"),
+    )
+
+
+def _signed(text: str) -> dict[str, Any]:
+    """Return the parts of a text that is whole, ours, and of a version that is known."""
     try:
         data = json.loads(text)
-    except (json.JSONDecodeError, TypeError) as error:
+        # RecursionError: nested deeper than Python goes; ValueError: also a number of thousands of digits.
+    except (ValueError, TypeError, RecursionError) as error:
         raise StateFormatError(f"this is not a whole session state: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise StateFormatError(f"this is not a session state: its format is not {FORMAT!r}")
     version = data.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise StateFormatError(f"the session state has no valid version: {version!r}")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise StateFormatError(f"the session state has no valid version: {short(version)}")
     if version > VERSION:
         raise StateFormatError(
             f"the session state has format version {version}, but this release reads up to {VERSION}; "
@@ -91,29 +154,47 @@ def load(text: str) -> dict[str, Any]:
     signed = data.pop("checksum", None)
     try:
         fits = signed == checksum(data)
-    except OverflowError:  # a whole number that no float can hold
+    except (OverflowError, RecursionError):  # a whole number that no float can hold, or very deep nesting
         fits = False
     if not fits:
-        _broken("its checksum does not fit")
-    for key, kind in _KEYS.items():
-        if key not in data:
-            _broken(f"the key {key!r} is missing")
-        if not isinstance(data[key], kind):
-            _broken(f"{key!r} is {data[key]!r}")
-    for key in ("arms", "at", "repeats"):
-        if key not in data["batch"]:
-            _broken(f"'batch' has no {key!r}")
-    arms = len(data["costs"])
-    if data["decisions"] < 0:
-        _broken(f"'decisions' is {data['decisions']}")
-    _check_rows("pending", data["pending"], 2, arms)
-    _check_rows("events", data["events"], 3, arms)
-    for rank in data["batch"]["arms"]:
-        if not isinstance(rank, int) or not 0 <= rank < arms:
-            _broken(f"the batch has an arm {rank!r}")
-    if not 0 <= data["batch"]["at"] <= len(data["batch"]["arms"]):
-        _broken(f"the batch stands at {data['batch']['at']!r}")
+        broken("its checksum does not fit")
     return data
+
+
+def _names_for_ranks(data: dict[str, Any], names: list[str], costs: list[float]) -> None:
+    """Bring a state of version 1 to 3 to the form of version 4."""
+    try:
+        ranked = [names[arm] for arm in cost_order(np.array(costs, np.float64))]
+    except OverflowError:
+        broken(f"'costs' is {short(costs)}")
+    last = len(ranked) - 1
+    pending = rows("pending", data.get("pending"), 2)
+    data["pending"] = [[id_, ranked[whole("'pending'", rank, 0, last)], None] for id_, rank in pending]
+    events = rows("events", data.get("events"), 3)
+    data["events"] = [
+        [
+            time,
+            EVENTS[whole("a kind in 'events'", kind, 0, len(EVENTS) - 1)],
+            ranked[whole("'events'", rank, 0, last)],
+        ]
+        for time, kind, rank in events
+    ]
+    batch = data.get("batch")
+    if not isinstance(batch, dict):
+        broken(f"'batch' is {short(batch)}")
+    ranks = listed("arms of 'batch'", batch.get("arms"))
+    batch["options"] = [ranked[whole("an arm of 'batch'", rank, 0, last)] for rank in ranks]
+    # What was forgotten was not counted by option then.
+    tally = data.get("state", {}).get("tally", {}) if isinstance(data.get("state"), dict) else {}
+    pulls = listed("pulls", tally.get("pulls") if isinstance(tally, dict) else None)
+    if len(pulls) != len(names):
+        broken(f"'pulls' of the state has {len(pulls)} entries for {len(names)} options")
+    asked = dict.fromkeys(names, 0)
+    for name, count in zip(ranked, pulls, strict=True):
+        asked[name] += whole("'pulls'", count, 0, MOST)
+    for _, name, _ in data["pending"]:
+        asked[name] += 1
+    data["asked"] = list(asked.values())
 
 
 def dump_policy(label: str, policy: Policy) -> dict[str, Any]:
@@ -121,122 +202,59 @@ def dump_policy(label: str, policy: Policy) -> dict[str, Any]:
     return {"name": label, "kind": type(policy).__name__, "settings": dataclasses.asdict(policy)}
 
 
-def load_policy(data: dict[str, Any]) -> tuple[str, Policy]:
-    """Return label and policy; its kind must be among the registered ones."""
-    kinds = {type(policy).__name__: type(policy) for policy in map(resolve, policies())}
+def _policy(data: Any, given: Policy | None) -> tuple[str, Policy]:
+    """Return label and policy; its kind must be among the registered ones, or the one given."""
+    known = [resolve(name) for name in policies()] + ([] if given is None else [given])
+    kinds = {type(policy).__name__: type(policy) for policy in known}
+    if not isinstance(data, dict):
+        broken(f"'policy' is {short(data)}")
     kind, settings = data.get("kind"), data.get("settings")
     if not isinstance(kind, str) or not isinstance(settings, dict) or not isinstance(data.get("name"), str):
-        _broken(f"'policy' is {data!r}")
+        broken(f"'policy' is {short(data)}")
     if kind not in kinds:
         raise StateFormatError(str(unknown_name("kind of policy", kind, kinds)))
     try:
         return data["name"], kinds[kind](**settings)
     except (TypeError, InputError) as error:
-        _broken(f"the settings of {kind} are {settings!r}: {error}")
+        broken(f"the settings of {kind} are {short(settings)}: {error}")
 
 
-def load_quality(data: dict[str, Any]) -> Quality:
+def _quality(data: dict[str, Any]) -> Quality:
     """Return the quality bar; before version 3 there was alpha only."""
-    if data["version"] >= 3:
-        return quality_from_dict(data.get("quality"))
-    if not isinstance(data.get("alpha"), int | float):
-        _broken(f"'alpha' is {data.get('alpha')!r}")
-    return RelativeToBest(data["alpha"])
-
-
-def dump_arrays(state: Any) -> dict[str, Any]:
-    """Return the arrays of a state, by name, nested as the named tuples are."""
-    found: dict[str, Any] = {}
-    for name, value in state._asdict().items():
-        if isinstance(value, np.ndarray):
-            fields = value.dtype.names
-            found[name] = {field: value[field].tolist() for field in fields} if fields else value.tolist()
-        elif hasattr(value, "_asdict"):
-            found[name] = dump_arrays(value)
-    return found
-
-
-def load_arrays(state: Any, data: dict[str, Any], anew: tuple[str, ...] = ()) -> None:
-    """Fill the arrays of a fresh state in place, but for the parts that are made anew."""
-    for name, value in state._asdict().items():
-        if name in anew:
-            continue
-        if isinstance(value, np.ndarray):
-            fields = value.dtype.names
-            if fields is None:
-                _load_array(value, name, data)
-            else:
-                if not isinstance(data.get(name), dict):
-                    _broken(f"the state has no {name!r}")
-                for field in fields:
-                    _load_array(value[field], field, data[name])
-        elif hasattr(value, "_asdict"):
-            if not isinstance(data.get(name), dict):
-                _broken(f"the state has no {name!r}")
-            load_arrays(value, data[name])
-
-
-def _load_array(array: Any, name: str, data: dict[str, Any]) -> None:
+    alpha: Any = data.get("alpha")
     try:
-        stored = np.array(data[name], dtype=array.dtype)
-    except KeyError:
-        _broken(f"the state has no {name!r}")
-    except (TypeError, ValueError, OverflowError) as error:
-        _broken(f"{name!r} of the state: {error}")
-    if stored.shape != array.shape:
-        _broken(f"{name!r} of the state has the shape {stored.shape}, not {array.shape}")
-    array[...] = stored
+        return quality_from_dict(data.get("quality")) if data["version"] >= 3 else RelativeToBest(alpha)
+    except InputError as error:
+        raise StateFormatError(f"this session state does not make sense: {error}") from error
 
 
-def dump_random(rng: np.random.Generator | None) -> dict[str, Any] | None:
-    """Return the state of a generator; its 128-bit numbers as text, which any JSON reader can take."""
-    if rng is None:
-        return None
-    state = rng.bit_generator.state
-    return {
-        "bit_generator": state["bit_generator"],
-        "state": {key: str(value) for key, value in state["state"].items()},
-        "has_uint32": state["has_uint32"],
-        "uinteger": state["uinteger"],
-    }
-
-
-def load_random(rng: np.random.Generator | None, data: dict[str, Any] | None) -> None:
-    """Bring a generator to a stored state."""
-    if rng is None:
-        return
-    try:
-        assert data is not None
-        rng.bit_generator.state = {
-            **data,
-            "state": {key: int(value) for key, value in data["state"].items()},
-        }
-    except (AssertionError, KeyError, TypeError, ValueError, AttributeError) as error:
-        _broken(f"'random' is {data!r}: {error}")
-
-
-def check_consistent(state: Any, pending: dict[int, int], decisions: int) -> None:
-    """Reject a state whose parts contradict each other."""
-    tally = state.tally
-    counts = np.bincount(np.array(list(pending.values()), np.int64), minlength=len(tally.pulls))
+def check_consistent(state: Any, stored: Stored, ranked: tuple[str, ...]) -> None:
+    """Reject a state whose parts contradict each other; `ranked` has the names from the cheapest on."""
+    tally, journal = state.tally, state.journal
+    counts = np.zeros(len(ranked), np.int64)
+    for name in stored.pending.values():
+        counts[ranked.index(name)] += 1
     if not np.array_equal(counts, tally.pending):
-        _broken(
+        broken(
             f"decisions wait for feedback {counts.tolist()} times, but the state has {tally.pending.tolist()}"
         )
-    if any(not 0 <= id_ < decisions for id_ in pending):
-        _broken(f"a pending decision is not among the {decisions} that were handed out")
-    if (tally.pulls < 0).any() or not ((tally.sums >= 0) & (tally.sums <= tally.pulls)).all():
-        _broken(f"rewards sum to {tally.sums.tolist()} over {tally.pulls.tolist()} pulls")
-    if int(tally.pulls.sum()) + len(pending) > decisions:
-        _broken(f"there is more feedback than the {decisions} decisions that were handed out")
+    if not (tally.sums <= tally.pulls).all():
+        broken(f"rewards sum to {tally.sums.tolist()} over {tally.pulls.tolist()} pulls")
+    if not (np.abs(tally.carry) <= np.spacing(np.maximum(tally.sums, 1.0))).all():
+        broken(f"'tally.carry' of the state is {tally.carry.tolist()}, more than rounding leaves over")
+    asked = dict(zip(stored.names, stored.asked, strict=True))
+    if any(int(tally.pulls[k] + tally.pending[k]) > asked[name] for k, name in enumerate(ranked)):
+        broken(f"there is more feedback than the decisions that were handed out, {stored.asked}")
+    length = int(journal.length[0])
+    noted = [(EVENTS[journal.kinds[i]], ranked[journal.arms[i]]) for i in range(length)]
+    if noted != [(kind, name) for _, kind, name in stored.events]:
+        broken("its events are not those of its journal")
+    trouble = stored.policy.contradiction(state)
+    if trouble is not None:
+        broken(trouble)
 
 
-def _check_rows(key: str, rows: list[Any], width: int, arms: int) -> None:
-    for row in rows:
-        whole = isinstance(row, list) and len(row) == width and all(isinstance(value, int) for value in row)
-        if not whole or not 0 <= row[-1] < arms:
-            _broken(f"{key!r} has the entry {row!r}")
-
-
-def _broken(what: str) -> NoReturn:
-    raise StateFormatError(f"the session state is damaged: {what}")
+def batch_of(stored: Stored, ranked: tuple[str, ...]) -> tuple[Batch, int]:
+    """Return the batch that is being handed out, and the place in it."""
+    options, at, repeats = stored.batch
+    return Batch(np.array([ranked.index(name) for name in options], np.int64), repeats), at

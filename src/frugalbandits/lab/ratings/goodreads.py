@@ -98,7 +98,7 @@ def _files(folder: Path) -> dict[str, Path]:
 def _read_reviews(path: Path, counts: NDArray[np.int64], meter: Meter, block: int) -> Source:
     account = Account(path)
     unclear = np.empty((_UNCLEAR_AT_ONCE, 3), np.int64)
-    with announced("the reader of reviews"):
+    with announced("the reader of reviews", (__name__,)):
         machine_code(scan.scan_reviews)(np.frombuffer(b"", np.uint8), 0, True, LONGEST, counts, unclear)
     lines_before = 1
     for data in blocks(path, block, meter):

@@ -147,7 +147,7 @@ def _read_ratings(
     table, beyond = _table(catalogue.places)
     counts = np.zeros((len(catalogue.of_movie), _HALF_STARS + 1), np.int64)
     unclear = np.empty((_UNCLEAR_AT_ONCE, 3), np.int64)
-    with announced("the reader of ratings"):
+    with announced("the reader of ratings", (__name__,)):
         machine_code(scan_ratings)(np.frombuffer(b"", np.uint8), 0, table, beyond, counts, unclear)
     lines_before = 1
     for data in _after_header(path, _RATING_COLUMNS, meter, block):

@@ -25,10 +25,13 @@ from frugalbandits.core.contract import (
     Bounds,
     Journal,
     Policy,
+    Ranges,
     Setting,
     Tally,
     all_seen,
+    check_choice,
     check_delta,
+    check_flag,
     check_tolerance,
     handed,
     mean,
@@ -40,7 +43,7 @@ from frugalbandits.core.contract import (
 )
 from frugalbandits.core.jit import compiled, inlined, inner
 from frugalbandits.core.policies.cof.biased import new_targets, next_targets, unmet_target
-from frugalbandits.core.policies.cof.repeats import safe_repeats
+from frugalbandits.core.policies.cof.repeats import LONGEST, safe_repeats
 from frugalbandits.core.policies.episodes import (
     has_level,
     is_judge,
@@ -50,7 +53,6 @@ from frugalbandits.core.policies.episodes import (
     settle,
     statuses,
 )
-from frugalbandits.errors import InputError
 
 __all__ = ["COF", "COFState"]
 
@@ -237,17 +239,16 @@ class COF(Policy):
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        check_delta(self.delta)
-        check_tolerance(self.tolerance)
-        if self.sampling not in ("uniform", "cost-biased"):
-            raise InputError(f"sampling must be 'uniform' or 'cost-biased', but it is {self.sampling!r}")
+        self.settings_checked(
+            delta=check_delta(self.delta),
+            combine=check_flag("combine", self.combine),
+            exclusive=check_flag("exclusive", self.exclusive),
+            tolerance=check_tolerance(self.tolerance),
+        )
+        check_choice("sampling", self.sampling, ("uniform", "cost-biased"))
 
     def start(self, setting: Setting) -> COFState:
         arms = len(setting.costs)
-        if self.delta is not None:
-            limit = -math.log(self.delta)
-        else:
-            limit = 2.0 * math.log(self.needs_horizon(setting) / arms)
         return COFState(
             tally=new_tally(arms),
             journal=new_journal(arms, fixed=setting.level >= 0),
@@ -255,16 +256,39 @@ class COF(Policy):
             keep=setting.keep,
             reference=setting.reference,
             level=setting.level,
-            limit=limit,
-            combine=bool(self.combine),
-            exclusive=bool(self.exclusive),
+            limit=self._limit(setting),
+            combine=self.combine,
+            exclusive=self.exclusive,
             cost_biased=self.sampling == "cost-biased",
-            tolerance=float(self.tolerance),
+            tolerance=self.tolerance,
             candidate=np.zeros(1, np.int64),
             settled=np.zeros(1, np.int64),
             stride=np.ones(1, np.int64),
             targets=new_targets(arms),
         )
+
+    def _limit(self, setting: Setting) -> float:
+        if self.delta is not None:
+            return -math.log(self.delta)
+        return 2.0 * math.log(self.needs_horizon(setting) / len(setting.costs))
+
+    def ranges(self, setting: Setting) -> Ranges:
+        last = len(setting.costs) - 1
+        return {
+            "candidate": (0, last),
+            "settled": (0, 1),
+            "stride": (1, LONGEST),
+            "targets": (0, FOREVER),
+        }
+
+    def decisions_to_conclude(self, setting: Setting) -> float | None:
+        # Alike and perfect, l is cleared when keep (1 + radius) - tolerance < 1 - radius, for all arms alike.
+        if setting.level >= 0:
+            slack, widths, arms = max(1 - setting.level + self.tolerance, setting.level), 1.0, 1
+        else:
+            slack, widths = 1 - setting.keep + self.tolerance, 1 + setting.keep
+            arms = len(setting.costs) if setting.reference < 0 else 2
+        return arms * self._limit(setting) * widths**2 / (2 * slack**2) if slack > 0 else math.inf
 
     def bounds(self, state: COFState) -> Bounds:
         arms = range(len(state.prices))

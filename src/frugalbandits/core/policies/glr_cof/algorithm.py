@@ -27,9 +27,11 @@ from frugalbandits.core.contract import (
     Bounds,
     Journal,
     Policy,
+    Ranges,
     Setting,
     Tally,
     all_seen,
+    check_choice,
     check_delta,
     check_tolerance,
     handed,
@@ -38,7 +40,7 @@ from frugalbandits.core.contract import (
     single,
     unseen,
 )
-from frugalbandits.core.jit import compiled, inlined, inner
+from frugalbandits.core.jit import compiled, inlined, inner, instead
 from frugalbandits.core.policies.episodes import (
     has_level,
     is_judge,
@@ -51,6 +53,7 @@ from frugalbandits.core.policies.episodes import (
 )
 from frugalbandits.core.policies.glr_cof.evidence import (
     ARM,
+    Arm,
     above_level,
     below_level,
     divergence,
@@ -60,11 +63,11 @@ from frugalbandits.core.policies.glr_cof.evidence import (
     penalty,
 )
 from frugalbandits.core.policies.glr_cof.sampling import arm_to_pull
-from frugalbandits.errors import InputError
 
 __all__ = ["GLRCOF", "GLRCOFState"]
 
 GROWTH = 100  # a batch is one part in so many of the arm's pulls
+ENDLESS = -math.log(1e-300)  # evidence that nothing reaches
 
 
 class GLRCOFState(NamedTuple):
@@ -86,9 +89,24 @@ class GLRCOFState(NamedTuple):
     target: NDArray[np.int64]  # the arm that is being pulled, and the pulls that it is brought to
 
 
-@inner
 def facts(state: Any) -> Any:
-    """Return a record for each arm: all that the tests and the sampling look at."""
+    """Return what the tests and the sampling look at, for each arm."""
+    tally = state.tally
+    arms = [
+        Arm(float(pulls), float(pulls + pending), total, is_judge(state.reference, k))
+        for k, (pulls, pending, total) in enumerate(
+            zip(tally.pulls.tolist(), tally.pending.tolist(), tally.sums.tolist(), strict=True)
+        )
+    ]
+    if state.proven:
+        for arm in arms:
+            arm.penalty = penalty(arm.pulls)
+    return arms
+
+
+@instead(facts)
+def facts_as_records(state: Any) -> Any:
+    """Return the same as records, for compiled code."""
     tally, reference, proven = state.tally, state.reference, state.proven
     arms = np.zeros(len(tally.pulls), ARM)
     for k in range(len(arms)):
@@ -192,7 +210,8 @@ class GLRCOF(Policy):
     Parameters
     ----------
     delta
-        Error tolerance in (0, 1). By default 1 / T, which needs a horizon.
+        Error tolerance in (0, 1). By default 1 / T. Without a horizon, with the goal "regret", no conclusion
+        is drawn; the pulls are the same.
     tolerance
         An arm whose mean is within so much of the threshold counts as good enough, so that near-ties
         end. From 0 to 1.
@@ -225,21 +244,14 @@ class GLRCOF(Policy):
     goal: Literal["regret", "conclusion"] = "regret"
 
     def __post_init__(self) -> None:
-        check_delta(self.delta)
-        check_tolerance(self.tolerance)
-        if self.threshold not in ("practical", "proven"):
-            raise InputError(f"threshold must be 'practical' or 'proven', but it is {self.threshold!r}")
-        if self.goal not in ("regret", "conclusion"):
-            raise InputError(f"goal must be 'regret' or 'conclusion', but it is {self.goal!r}")
+        self.settings_checked(delta=check_delta(self.delta), tolerance=check_tolerance(self.tolerance))
+        check_choice("threshold", self.threshold, ("practical", "proven"))
+        check_choice("goal", self.goal, ("regret", "conclusion"))
 
     def start(self, setting: Setting) -> GLRCOFState:
         arms = len(setting.costs)
-        limit = -math.log(1 / self.needs_horizon(setting) if self.delta is None else self.delta)
         proven = self.threshold == "proven"
         fixed = setting.level >= 0
-        if proven:
-            # Wrong conclusions are shared out among the arms; with a level there are twice as many kinds.
-            limit += math.log(2 * arms if fixed else arms)
         cheapest, dearest = float(setting.costs[0]), float(setting.costs[-1])
         # Halves, because the range itself may be beyond the largest float.
         span = dearest / 2 - cheapest / 2
@@ -251,8 +263,8 @@ class GLRCOF(Policy):
             keep=setting.keep,
             reference=setting.reference,
             level=setting.level,
-            tolerance=float(self.tolerance),
-            limit=limit,
+            tolerance=self.tolerance,
+            limit=self._limit(setting),
             concluding=self.goal == "conclusion",
             proven=proven,
             entry=math.log(arms) if proven and setting.reference < 0 else 0.0,
@@ -261,6 +273,36 @@ class GLRCOF(Policy):
             target=np.zeros(2, np.int64),
         )
 
+    def _limit(self, setting: Setting) -> float:
+        if self.delta is not None:
+            limit = -math.log(self.delta)
+        elif setting.horizon is None and self.goal == "regret" and setting.level < 0:
+            # No pull is made for a conclusion then, so how much evidence one takes changes nothing.
+            limit = ENDLESS
+        else:
+            limit = math.log(self.needs_horizon(setting))
+        if self.threshold == "proven":
+            # Wrong conclusions are shared out among the arms; with a level there are twice as many kinds.
+            limit += math.log(len(setting.costs) * (2 if setting.level >= 0 else 1))
+        return limit
+
+    def ranges(self, setting: Setting) -> Ranges:
+        last = len(setting.costs) - 1
+        return {"candidate": (0, last), "settled": (0, 1), "target": (0, [last, FOREVER])}
+
+    def decisions_to_conclude(self, setting: Setting) -> float | None:
+        if self.goal == "regret" and setting.level < 0:
+            return None
+        # Alike and perfect, l is cleared by its own n pulls when n kl(1, keep - tolerance) reaches the limit.
+        if setting.level >= 0:
+            nearest = min(setting.level - self.tolerance, 1 - setting.level)
+        else:
+            nearest = setting.keep - self.tolerance
+        arms = len(setting.costs) if setting.reference < 0 and setting.level < 0 else 1
+        if nearest <= 0:
+            return float(arms)
+        return arms + self._limit(setting) / -math.log(nearest) if nearest < 1 else math.inf
+
     def bounds(self, state: GLRCOFState) -> Bounds:
         arms = facts(state)
         candidate, settled = int(state.candidate[0]), bool(state.settled[0])
@@ -268,21 +310,23 @@ class GLRCOF(Policy):
         judge = judges(state)
         for i in np.flatnonzero(judge):
             evidence_for(arms, candidate, int(i), state.keep, state.tolerance)
-        evidence = np.where(judge, arms["evidence"], np.nan)
+        evidence = np.where(judge, [arm.evidence for arm in arms], np.nan)
         if level is not None:
             above = above_level(arms, candidate, level - state.tolerance)
             evidence[candidate] = max(above, below_level(arms, candidate, level))
         elif not settled:
             evidence[candidate] = evidence_against(arms, candidate, state.keep, state.entry)
         ends = [interval(arm.pulls, arm.total, state.limit) for arm in arms]
+        likely = _likely(state)
+        status = statuses(state, evidence >= state.limit, np.zeros(len(arms), np.bool_))
         return Bounds(
             lower=np.array([low for low, _ in ends]),
             upper=np.array([high for _, high in ends]),
-            status=statuses(state, evidence >= state.limit, np.zeros(len(arms), np.bool_)),
+            status=status if likely < 0 else _by_likelihood(state, likely),
             candidate=candidate,
             evidence=evidence,
             needed=state.limit,
-            likely=_likely(state),
+            likely=likely,
         )
 
     def reason(self, state: GLRCOFState, arm: int) -> str:
@@ -295,6 +339,22 @@ class GLRCOF(Policy):
         if arm == likely:
             return "likely: the cheapest option that looks good enough"
         return "in doubt: tells which option is good enough"
+
+
+def _by_likelihood(state: GLRCOFState, likely: int) -> tuple[str, ...]:
+    """Return the part that each arm plays where pulls go by what is likely."""
+    candidate = int(state.candidate[0])
+
+    def status(arm: int) -> str:
+        if arm == likely:
+            return "likely"
+        if arm < candidate:
+            return "infeasible"
+        if arm < likely:
+            return "candidate" if arm == candidate else "looks poor"
+        return "costs more" if arm < reach(state) else "not needed"
+
+    return tuple(status(k) for k in range(len(state.tally.pulls)))
 
 
 def _likely(state: GLRCOFState) -> int:

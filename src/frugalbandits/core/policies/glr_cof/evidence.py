@@ -22,7 +22,8 @@ That is a cubic, and its root is found by Newton's method.
 Under a fixed level x the other arms have no part in it: Z = n_l kl(m_l, x - eps) if m_l > x - eps, and
 W = n_l kl(m_l, x) if m_l < x. Relative to one arm, W has that arm alone in its sum.
 
-The functions take records, one an arm: compiled code counts the references of every array it is handed.
+The functions take records, one an arm: compiled code counts the references of every array it is handed. In
+plain Python, where a record of an array is slow, each is an `Arm`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from frugalbandits.core.jit import inlined, inner
 
 __all__ = [
     "ARM",
+    "Arm",
     "above_level",
     "below_level",
     "evidence_against",
@@ -48,24 +50,37 @@ __all__ = [
 # A level that was rounded to 0 is taken for this: at a minimum no divergence is infinite.
 TINY = 1e-300
 
-ARM = np.dtype(
-    (
-        np.record,
-        np.dtype(
-            [
-                ("pulls", np.float64),
-                ("handed", np.float64),  # pulls with those whose feedback is out
-                ("total", np.float64),  # sum of the rewards
-                ("average", np.float64),  # of the rewards; 0 before the first reward
-                ("penalty", np.float64),  # what the proven threshold takes off this arm's evidence
-                ("evidence", np.float64),  # Z_i
-                ("enough", np.float64),  # evidence beyond which it is not worth a pull now
-                ("judge", np.bool_),  # whether it may disqualify a candidate
-                ("active", np.bool_),  # whether it has a part in W
-            ],
-            align=True,
-        ),
+
+class Arm:
+    """All that the tests and the sampling look at of an arm."""
+
+    __slots__ = (
+        "active",
+        "average",
+        "enough",
+        "evidence",
+        "handed",
+        "judge",
+        "penalty",
+        "pulls",
+        "total",
     )
+
+    def __init__(self, pulls: float, handed: float, total: float, judge: bool) -> None:
+        self.pulls = pulls
+        self.handed = handed  # pulls with those whose feedback is out
+        self.total = total  # sum of the rewards
+        self.average = total / pulls if pulls > 0 else 0.0
+        self.judge = judge  # whether it may disqualify a candidate
+        self.active = False  # whether it has a part in W
+        self.penalty = 0.0  # what the proven threshold takes off this arm's evidence
+        self.evidence = 0.0  # Z_i
+        self.enough = 0.0  # evidence beyond which it is not worth a pull now
+
+
+# The same as a record.
+ARM = np.dtype(
+    [(name, np.bool_ if name in ("active", "judge") else np.float64) for name in Arm.__slots__], align=True
 )
 
 

@@ -17,6 +17,7 @@ from frugalbandits.core.contract import (
     Bounds,
     Journal,
     Policy,
+    Ranges,
     Setting,
     Tally,
     all_seen,
@@ -29,7 +30,7 @@ from frugalbandits.core.contract import (
     unseen,
 )
 from frugalbandits.core.jit import compiled, inlined
-from frugalbandits.core.policies.ts_cs.records import Stretch, look, new_stretch
+from frugalbandits.core.policies.ts_cs.records import Stretch, closed, new_stretch, opened, stretch_ranges
 from frugalbandits.core.policies.ts_cs.stretch import NOTHING, choose, draw_all, next_ahead, next_batch
 
 __all__ = ["TSCS", "TSCSState"]
@@ -59,22 +60,21 @@ def plan(state: Any, rng: Any) -> Batch:
     arms = len(state.tally.pulls)
     if not all_seen(state, arms):
         return Batch(unseen(state, arms), 1)
-    look(state)
-    arms, epoch = state.stretch.arms, state.stretch.epoch
+    records, epoch = opened(state)
     total = handed_in_all(state)
     if epoch[0].at != total:
         # Another order of events than was planned for: what was drawn ahead is void.
         epoch[0].after = NOTHING
         epoch[0].quiet = 0
     if any_pending(state):
-        arm = next_ahead(arms, epoch, rng, total)
-        if arm >= 0:
-            return Batch(single(arm), 1)
+        arm = next_ahead(records, epoch, rng, total)
+        batch = Batch(single(arm), 1 if arm >= 0 else 0)
     else:
-        batch = next_batch(arms, epoch, rng, total)
-        if batch.repeats > 0:
-            return batch
-    return Batch(single(choose(draw_all(arms, rng), state.keep)), 1)
+        batch = next_batch(records, epoch, rng, total)
+    if batch.repeats == 0:
+        batch = Batch(single(choose(draw_all(records, rng), state.keep)), 1)
+    closed(state.stretch, records, epoch)
+    return batch
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,19 @@ class TSCS(Policy):
             keep=1.0 - setting.alpha,
             stretch=new_stretch(arms, 1.0 - setting.alpha),
         )
+
+    def ranges(self, setting: Setting) -> Ranges:
+        return stretch_ranges(len(setting.costs))
+
+    def contradiction(self, state: TSCSState) -> str | None:
+        arms = state.stretch.arms
+        if (arms.low > arms.high).any():
+            return "a lower bound is above the upper one"
+        if float(state.stretch.epoch[0].keep) != state.keep:
+            return "what is drawn ahead is for another alpha"
+        # Norms follow from the pulls and are worked out again: the same numbers.
+        arms.normed = -1
+        return None
 
     def made_anew(self, version: int) -> tuple[str, ...]:
         return ("stretch",) if version < 2 else ()

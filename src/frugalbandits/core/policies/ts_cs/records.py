@@ -1,7 +1,8 @@
 """What TS-CS keeps of the draws ahead: a record for each arm, and one for the epoch that is under way.
 
 Records, because compiled code counts the references of every array that it is handed: were each field an
-array of its own, this would take the greater part of a run's time.
+array of its own, this would take the greater part of a run's time. Plain Python, to which the records of an
+array are slow, works on a copy, an object for each record.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalbandits.core.jit import inlined
+from frugalbandits.core.contract import Ranges
+from frugalbandits.core.jit import inlined, instead
 
-__all__ = ["INSIDE", "Stretch", "look", "new_stretch"]
+__all__ = ["INSIDE", "Stretch", "closed", "new_stretch", "opened", "stretch_ranges"]
 
 # Stands in place of theta: it lies within its bounds.
 INSIDE = -1.0
@@ -77,12 +79,92 @@ def new_stretch(arms: int, keep: float) -> Stretch:
     return stretch
 
 
+def stretch_ranges(arms: int) -> Ranges:
+    """Return what the values of a stored stretch lie between."""
+    share, count = (0.0, 1.0), (0, 1 << 62)
+    of_arms: Ranges = {
+        "pulls": count,
+        "a": (0.0, 2.0**62),
+        "b": (0.0, 2.0**62),
+        "norm": (-(2.0**62), 2.0**62),
+        "normed": (-1, 1 << 62),
+        **dict.fromkeys(("low", "high", "below", "above"), share),
+        "end": count,
+        **dict.fromkeys(("own_low", "own_high", "own_below", "own_above"), share),
+        "span": (0, 1 << 40),
+        "theta": (-3.0, 1.0),
+        "taken": (0, 1 << 40),
+    }
+    of_epoch: Ranges = {
+        "keep": share,
+        "arm": (0, arms - 1),
+        "witness": (0, arms - 1),
+        "level": share,
+        "assured": share,
+        "chance": (-1e3, 0.0),
+        "length": (1, 1 << 40),
+        "until": count,
+        "epochs": count,
+        "quiet": (0, 1 << 40),
+        "after": (0, 2),
+        "at": (-1, 1 << 62),
+    }
+    return {
+        **{f"stretch.arms.{name}": ends for name, ends in of_arms.items()},
+        **{f"stretch.epoch.{name}": ends for name, ends in of_epoch.items()},
+    }
+
+
+class _Open:
+    """A record as an object."""
+
+    __slots__ = tuple(dict.fromkeys((*(_ARM.names or ()), *(_EPOCH.names or ()))))
+
+
+def _open(records: Any) -> list[_Open]:
+    names = records.dtype.names
+    found = []
+    for row in records.tolist():
+        each = _Open()
+        for name, value in zip(names, row, strict=True):
+            setattr(each, name, value)
+        found.append(each)
+    return found
+
+
 @inlined
-def look(state: Any) -> None:
-    """Copy what was seen of each arm into its record."""
-    tally, arms = state.tally, state.stretch.arms
+def look(arm: Any, pulls: int, total: float) -> None:
+    """Copy what was seen of an arm into its record."""
+    arm.pulls = pulls
+    arm.a = 1 + total
+    arm.b = 1 + pulls - total
+
+
+def opened(state: Any) -> tuple[Any, Any]:
+    """Return the records of the arms, with what was seen of each by now, and that of the epoch."""
+    arms, epoch = _open(state.stretch.arms), _open(state.stretch.epoch)
+    for arm, pulls, total in zip(arms, state.tally.pulls.tolist(), state.tally.sums.tolist(), strict=True):
+        look(arm, pulls, total)
+    return arms, epoch
+
+
+@instead(opened)
+def opened_in_place(state: Any) -> tuple[Any, Any]:
+    """Return the records themselves, for compiled code."""
+    tally, arms, epoch = state.tally, state.stretch.arms, state.stretch.epoch
     pulls, sums = tally.pulls, tally.sums
     for k in range(len(pulls)):
-        arms[k].pulls = pulls[k]
-        arms[k].a = 1 + sums[k]
-        arms[k].b = 1 + pulls[k] - sums[k]
+        look(arms[k], pulls[k], sums[k])
+    return arms, epoch
+
+
+def closed(stretch: Stretch, arms: Any, epoch: Any) -> None:
+    """Keep what became of the records."""
+    for records, worked_on in ((stretch.arms, arms), (stretch.epoch, epoch)):
+        names = records.dtype.names
+        records[:] = [tuple(getattr(each, name) for name in names) for each in worked_on]
+
+
+@instead(closed)
+def closed_in_place(stretch: Stretch, arms: Any, epoch: Any) -> None:
+    """Do nothing: compiled code has worked on the records themselves."""

@@ -46,6 +46,8 @@ WAITS_BELOW = -3.0
 UNKNOWN = -1
 # What comes after the quiet steps that were drawn.
 NOTHING, EXCEPTION, WAITING = 0, 1, 2
+# Bounds hold much more than one draw in a hundred, so that this never runs out while they do.
+TRIES = 10_000
 # The most pulls in a batch that is not all for one arm.
 LONGEST = 256
 
@@ -116,11 +118,16 @@ def draw_exception(arms: Any, epoch: Any, rng: Any) -> bool:
 
 @inner
 def draw_inside(arms: Any, k: int, rng: Any) -> float:
-    """Draw theta of an arm that lies within its bounds."""
-    while True:
+    """Draw theta of an arm that lies within its bounds.
+
+    Late feedback may have moved the posterior so far that it hardly ever does: then the nearer bound is taken.
+    """
+    theta = 0.0
+    for _ in range(TRIES):
         theta = rng.beta(arms[k].a, arms[k].b)
         if arms[k].low <= theta <= arms[k].high:
             return theta
+    return arms[k].low if theta < arms[k].low else arms[k].high
 
 
 @inlined

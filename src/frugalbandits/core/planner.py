@@ -1,0 +1,211 @@
+"""Plans for those who cannot wait: plain Python at once, machine code as soon as a thread has made it.
+
+A `Planner` is called as a policy's ``plan(state, rng)`` is. After `PATIENCE` plans, where numba is installed,
+it orders machine code from a thread in the background, and uses it from the moment that it is there. Nothing
+waits for that thread, and it holds no lock that a plan needs. The decisions are the same either way.
+
+Where the compiler fails, on a policy from elsewhere that it cannot take, planning goes on in plain Python and
+the logger "frugalbandits" says why.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalbandits.core.contract import Batch, Policy, Setting
+from frugalbandits.core.jit import CacheFolder, cache_folder, compile_for, has_compiler, machine_code
+from frugalbandits.core.quality import RelativeToBest
+from frugalbandits.core.registry import policies, resolve
+
+__all__ = ["PATIENCE", "Planner", "WarmUp", "Warmed", "planner_of", "warm_up"]
+
+#: Plans in plain Python before machine code is ordered: short programs should not pay for a compiler.
+PATIENCE = 20
+
+_log = logging.getLogger("frugalbandits")
+_log.addHandler(logging.NullHandler())
+
+
+class Planner:
+    """The plan of one kind of policy, for states of one form; shared by all sessions that have it."""
+
+    def __init__(self, plan: Any) -> None:
+        self._plain = plan
+        self._code: Any = None
+        self._left = PATIENCE if has_compiler() else -1
+
+    def __call__(self, state: Any, rng: Any) -> Batch:
+        """Return the next batch, by whatever is fastest by now."""
+        code = self._code
+        if code is not None:
+            batch: Batch = code(state, rng)
+            return batch
+        if self._left > 0:
+            self._left -= 1
+            if self._left == 0:
+                _workshop.order(self, state, rng)
+        plain: Batch = self._plain(state, rng)
+        return plain
+
+    @property
+    def compiled(self) -> bool:
+        """Whether machine code is in use."""
+        return self._code is not None
+
+    def make(self, state: Any, rng: Any) -> Any:
+        """Make machine code for arguments of these types, or load it from disk, and use it from now on."""
+        code: Any = machine_code(self._plain)
+        compile_for(code, state, rng)
+        self._code = code
+        return code
+
+
+_planners: dict[Hashable, Planner] = {}
+_registering = threading.Lock()
+
+
+def planner_of(policy: Policy, state: Any, rng: Any) -> Planner:
+    """Return the planner for a policy of this kind and states of this form."""
+    plan = type(policy).plan
+    key = (plan, _form(state), type(rng))
+    with _registering:
+        return _planners.setdefault(key, Planner(plan))
+
+
+def _form(value: Any) -> Hashable:
+    """Return what the compiler would tell states apart by."""
+    if hasattr(value, "_fields"):
+        return str(type(value)), *(_form(part) for part in value)
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.ndim
+    return str(type(value))
+
+
+class _Workshop:
+    """One thread that compiles, started when something is ordered."""
+
+    def __init__(self) -> None:
+        self._orders: queue.SimpleQueue[tuple[Planner, Any, Any]] = queue.SimpleQueue()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def order(self, planner: Planner, state: Any, rng: Any) -> None:
+        """Have machine code made for a planner; returns at once."""
+        self._orders.put((planner, state, rng))
+        with self._starting:
+            if self._thread is None:
+                # A daemon, because a program that is done should not wait until all is compiled.
+                self._thread = threading.Thread(target=self._work, name="frugalbandits-compiler", daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            planner, state, rng = self._orders.get()
+            try:
+                planner.make(state, rng)
+            except Exception as error:
+                # Whatever went wrong, decisions go on in plain Python.
+                _log.warning("%s cannot be compiled and stays plain Python: %s", planner._plain, error)
+
+    def close(self) -> None:
+        """End the thread at its next step in Python: the end of the program must not cut through LLVM."""
+        thread = self._thread
+        if thread is None or thread.ident is None:
+            return
+        give_up = time.monotonic() + 10
+        while thread.is_alive() and time.monotonic() < give_up:
+            self._orders.put((Planner(None), None, None))  # wakes it up if it waits
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
+            )
+            thread.join(0.05)
+
+
+_workshop = _Workshop()
+atexit.register(lambda: _workshop.close())
+
+
+def _in_a_forked_child() -> None:
+    # The thread is not there, and the compiler's lock may be held for ever: plain Python is what is left.
+    global _workshop
+    if _workshop._thread is not None:
+        for planner in _planners.values():
+            planner._left = -1
+    _workshop = _Workshop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_a_forked_child)
+
+
+class Warmed(NamedTuple):
+    """A policy that is ready, the seconds that this took, and whether its machine code came from disk."""
+
+    policy: str
+    seconds: float
+    from_disk: bool
+
+
+class WarmUp(NamedTuple):
+    """What `warm_up` did. `folder` holds the machine code; `trouble` says why it could not be kept there."""
+
+    warmed: tuple[Warmed, ...]
+    folder: Path
+    trouble: str | None
+
+    def __str__(self) -> str:
+        rows = [
+            f"{each.policy:<20} {each.seconds:6.1f} s  {'loaded' if each.from_disk else 'compiled'}"
+            for each in self.warmed
+        ]
+        where = (
+            f"kept below {str(self.folder)!r}"
+            if self.trouble is None
+            else f"kept nowhere: the folder {str(self.folder)!r} cannot be written: {self.trouble}"
+        )
+        return "\n".join([*rows, where])
+
+
+def warm_up(*names: str) -> WarmUp:
+    """Compile ahead what sessions run: for container images, and for measurements.
+
+    Parameters
+    ----------
+    names
+        Policies; all registered ones by default.
+
+    Returns
+    -------
+    WarmUp
+        What was compiled or loaded, and whether it could be kept on disk; prints as a table.
+    """
+    if not has_compiler():
+        raise ModuleNotFoundError(
+            "there is no compiler to warm up: pip install 'frugalbandits[fast]' (sessions run without)",
+            name="numba",
+        )
+    chosen = [(name, resolve(name)) for name in names or policies()]
+    setting = Setting.of(np.array([1.0, 2.0, 3.0]), RelativeToBest(0.1), 1_000, None)
+    warmed = []
+    folders: list[CacheFolder] = []
+    for name, policy in chosen:
+        start = time.perf_counter()
+        state = policy.begin(setting)
+        rng = np.random.default_rng(0) if policy.randomised else None
+        made = planner_of(policy, state, rng).make(state, rng)
+        folders.append(cache_folder((type(policy).plan.__module__,)))
+        from_disk = sum(made.stats.cache_hits.values()) > 0
+        warmed.append(Warmed(name, time.perf_counter() - start, from_disk))
+    troubles = [folder.trouble for folder in folders if folder.trouble is not None]
+    return WarmUp(tuple(warmed), folders[0].path.parent, troubles[0] if troubles else None)

@@ -1,0 +1,117 @@
+"""The arrays of a policy's state and its generator, as plain values and back, each held against its range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.core.contract import EVENTS, Policy, Ranges, Setting
+from frugalbandits.core.session.checks import broken, short
+
+__all__ = ["MOST", "dump_arrays", "dump_random", "load_arrays", "load_random"]
+
+MOST = 2**53  # decisions: JSON readers elsewhere count no further
+
+
+def dump_arrays(state: Any) -> dict[str, Any]:
+    """Return the arrays of a state, by name, nested as the named tuples are."""
+    found: dict[str, Any] = {}
+    for name, value in state._asdict().items():
+        if isinstance(value, np.ndarray):
+            fields = value.dtype.names
+            found[name] = {field: value[field].tolist() for field in fields} if fields else value.tolist()
+        elif hasattr(value, "_asdict"):
+            found[name] = dump_arrays(value)
+    return found
+
+
+def load_arrays(state: Any, data: Any, policy: Policy, setting: Setting, version: int) -> None:
+    """Fill the arrays of a fresh state in place with what a version stored."""
+    arms = len(setting.costs)
+    ranges: Ranges = {
+        "tally.pulls": (0, MOST),
+        "tally.pending": (0, MOST),
+        "tally.sums": (0.0, float(MOST)),
+        "tally.carry": (-1.0, 1.0),
+        "journal.length": (0, len(state.journal.kinds)),
+        "journal.kinds": (0, len(EVENTS) - 1),
+        "journal.arms": (0, arms - 1),
+        **policy.ranges(setting),
+    }
+    _fill(state, data, "", ranges, policy.made_anew(version))
+
+
+def _fill(state: Any, data: Any, path: str, ranges: Ranges, anew: tuple[str, ...]) -> None:
+    if not isinstance(data, dict):
+        broken(f"{path.rstrip('.') or 'the state'} is {short(data)}")
+    for name, value in state._asdict().items():
+        if name in anew:
+            continue
+        if isinstance(value, np.ndarray):
+            part = data.get(name)
+            if value.dtype.names is None:
+                _fill_array(value, part, path + name, ranges)
+            elif not isinstance(part, dict):
+                broken(f"the state has no {path + name!r}")
+            else:
+                for field in value.dtype.names:
+                    _fill_array(value[field], part.get(field), f"{path}{name}.{field}", ranges)
+        elif hasattr(value, "_asdict"):
+            if name not in data:
+                broken(f"the state has no {path + name!r}")
+            _fill(value, data[name], f"{path}{name}.", ranges, anew)
+
+
+def _fill_array(array: NDArray[Any], values: Any, path: str, ranges: Ranges) -> None:
+    if not isinstance(values, list):
+        broken(
+            f"the state has no {path!r}" if values is None else f"{path!r} of the state is {short(values)}"
+        )
+    for value in values:
+        kind = bool if array.dtype == np.bool_ else int if array.dtype.kind == "i" else int | float
+        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+            broken(f"{path!r} of the state has the entry {short(value)}")
+    try:
+        stored = np.array(values, dtype=array.dtype)
+    except (ValueError, OverflowError) as error:
+        broken(f"{path!r} of the state: {error}")
+    if stored.shape != array.shape:
+        broken(f"{path!r} of the state has the shape {stored.shape}, not {array.shape}")
+    if path not in ranges:
+        if not np.array_equal(stored, array):
+            broken(f"{path!r} of the state is {short(values)}, which does not follow from the settings")
+        return
+    low, high = (np.asarray(end) for end in ranges[path])
+    # Written so that NaN is outside.
+    outside = ~((stored >= low) & (stored <= high))
+    if outside.any():
+        broken(f"{path!r} of the state has the value {stored[outside][0]}")
+    array[...] = stored
+
+
+def dump_random(rng: np.random.Generator | None) -> dict[str, Any] | None:
+    """Return the state of a generator; its 128-bit numbers as text, which any JSON reader can take."""
+    if rng is None:
+        return None
+    state = rng.bit_generator.state
+    return {
+        "bit_generator": state["bit_generator"],
+        "state": {key: str(value) for key, value in state["state"].items()},
+        "has_uint32": state["has_uint32"],
+        "uinteger": state["uinteger"],
+    }
+
+
+def load_random(rng: np.random.Generator | None, data: Any) -> None:
+    """Bring a generator to a stored state."""
+    if rng is None:
+        return
+    try:
+        rng.bit_generator.state = {
+            **data,
+            "state": {key: int(value) for key, value in data["state"].items()},
+        }
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        broken(f"'random' is {short(data)}: {error}")

@@ -1,0 +1,52 @@
+"""Small tables of text: for a prompt, and for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from html import escape
+
+__all__ = ["html_table", "text_table"]
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> str:
+    """Return a table in columns; those in `left` are flush left, the others flush right.
+
+    Examples
+    --------
+    >>> print(text_table(["option", "cost"], [["small", "0.2"], ["large", "3"]], left={0}))
+    option  cost
+    small    0.2
+    large      3
+    """
+    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+    lines = []
+    for row in [heads, *rows]:
+        cells = (
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def html_table(
+    lines: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = ()
+) -> str:
+    """Return a table as HTML below some lines of text, in the colours of whatever page it stands on.
+
+    Examples
+    --------
+    >>> html_table(["Two <options>"], ["option"], [["small"]], left={0})[:35]
+    '<div><p>Two &lt;options&gt;</p><tab'
+    """
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        written = (
+            f'<{tag} style="text-align:{"left" if i in left else "right"}">{escape(cell)}</{tag}>'
+            for i, cell in enumerate(cells)
+        )
+        return f"<tr>{''.join(written)}</tr>"
+
+    text = "<br>".join(map(escape, lines))
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<div><p>{text}</p><table><thead>{row(heads, 'th')}</thead><tbody>{body}</tbody></table></div>"
