@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Examples are derived from the test itself: the same ones on every machine and in every run.
-settings.register_profile(
-    "suite",
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("suite")
+# Examples are derived from the test itself: the same ones on every machine and in every run. How many there
+# are is a matter of the profile and of nothing else: `make quick`, `make test` and `make soak` choose one.
+for profile, examples in (("quick", 10), ("suite", 60), ("soak", 1_000)):
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+settings.load_profile(os.environ.get("FRUGALBANDITS_EXAMPLES", "suite"))
 
 
 @pytest.fixture

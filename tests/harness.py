@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 
 import numpy as np
 from hypothesis import strategies as st
 
 import frugalbandits as fb
 from frugalbandits.core.contract import EVENTS, Setting, observe
-from frugalbandits.core.jit import machine_code
+from frugalbandits.core.jit import has_compiler, machine_code
 from frugalbandits.core.options import check_names, check_reference
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.core.registry import policies, resolve
@@ -25,12 +26,21 @@ def setting_of(costs, bar, horizon):
     return Setting.of(np.asarray(costs, float), quality, horizon, reference)
 
 
-def planner(policy):
-    """Return the machine code of a policy's plan, where there is a compiler."""
-    return machine_code(type(resolve(policy)).plan)
+#: The ways in which a plan is made: in plain Python, by machine code, and now this, now that.
+MODES = ["plain", "compiled", "switching"] if has_compiler() else ["plain"]
 
 
-def play(policy, costs, bar, horizon, pull, *, one_pass=False, rng=None, record=None):
+def planner(policy, mode="compiled"):
+    """Return a policy's plan; without a compiler, it is plain Python in every mode."""
+    plain = type(resolve(policy)).plan
+    fast = machine_code(plain)
+    if mode == "switching":
+        turns = random.Random(0)
+        return lambda state, rng: (fast if turns.random() < 0.5 else plain)(state, rng)
+    return plain if mode == "plain" else fast
+
+
+def play(policy, costs, bar, horizon, pull, *, one_pass=False, rng=None, record=None, mode="compiled"):
     """Drive a policy by its contract, one reward at a time.
 
     `pull(arm)` gives the next reward of an arm, in the caller's order. With `one_pass` every batch is cut
@@ -39,7 +49,7 @@ def play(policy, costs, bar, horizon, pull, *, one_pass=False, rng=None, record=
     policy = resolve(policy)
     order = np.argsort(np.asarray(costs, float), kind="stable")
     state = policy.begin(setting_of(costs, bar, horizon))
-    plan = planner(policy)
+    plan = planner(policy, mode)
     pulled, events = [], []
     while len(pulled) < horizon:
         batch = plan(state, rng)

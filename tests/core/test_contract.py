@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
 from frugalbandits.core.registry import policies, resolve
-from harness import DETERMINISTIC, cases, planner, play, pull_from
+from harness import DETERMINISTIC, MODES, cases, planner, play, pull_from
 from reference import REFERENCES
 
 
@@ -51,46 +51,68 @@ def test_every_policy_has_a_reference():
     assert set(REFERENCES) == set(policies())
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", DETERMINISTIC)
-@settings(max_examples=200)
 @given(case=cases(), delta=st.sampled_from([1e-4, 0.01, 0.2, 0.7]), tolerance=TOLERANCES)
-def test_step_equals_batch(name, case, delta, tolerance):
+def test_step_equals_batch(name, mode, case, delta, tolerance):
     costs, alpha, horizon, table = case
     policy = settled(name, delta, tolerance)
-    batched = play(policy, costs, alpha, horizon, pull_from(table))
-    stepped = play(policy, costs, alpha, horizon, pull_from(table), one_pass=True)
+    batched = play(policy, costs, alpha, horizon, pull_from(table), mode=mode)
+    stepped = play(policy, costs, alpha, horizon, pull_from(table), one_pass=True, mode=mode)
     assert batched == stepped
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", DETERMINISTIC)
-@settings(max_examples=100)
 @given(
     case=cases(horizons=(20, 1000)),
     delta=st.sampled_from([None, 1e-4, 0.01, 0.2, 0.7]),
     tolerance=TOLERANCES,
 )
-def test_policy_equals_reference(name, case, delta, tolerance):
+def test_policy_equals_reference(name, mode, case, delta, tolerance):
     costs, alpha, horizon, table = case
     options = {"delta": delta, "tolerance": tolerance} if "cof" in name else {}
     policy = settled(name, delta, tolerance)
-    pulled, events = play(policy, costs, alpha, horizon, pull_from(table))
+    pulled, events = play(policy, costs, alpha, horizon, pull_from(table), mode=mode)
     expected, expected_events = REFERENCES[name](pull_from(table), costs, alpha, horizon, **options)
     assert pulled == expected
     assert events == expected_events
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", DETERMINISTIC)
-@settings(max_examples=50)
 @given(case=cases(horizons=(20, 400)))
-def test_planning_twice_changes_nothing(name, case):
+def test_planning_twice_changes_nothing(name, mode, case):
     costs, alpha, horizon, table = case
     policy = resolve(name)
 
     def plan_again(state, batch, time):
         noted = int(state.journal.length[0])
-        again = planner(policy)(state, None)
+        again = planner(policy, mode)(state, None)
         assert again.arms.tolist() == batch.arms.tolist()
         assert again.repeats == batch.repeats
         assert int(state.journal.length[0]) == noted
 
-    play(policy, costs, alpha, horizon, pull_from(table), record=plan_again)
+    play(policy, costs, alpha, horizon, pull_from(table), record=plan_again, mode=mode)
+
+
+@pytest.mark.parametrize("name", policies())
+@given(case=cases(horizons=(20, 500)), seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_a_session_decides_the_same_in_every_mode(name, case, seed, data):
+    """Late feedback included: asks run ahead of tells by a random number of decisions."""
+    costs, alpha, horizon, table = case
+    lag = data.draw(st.integers(0, 20))
+    ends = []
+    for mode in MODES:
+        session = fb.Session(costs, alpha, name, horizon, seed=seed)
+        session._planner = planner(name, mode)
+        pull, out, arms = pull_from(table), [], []
+        for _ in range(horizon):
+            decision = session.ask()
+            out.append(decision)
+            arms.append(decision.arm)
+            if len(out) > lag:
+                told = out.pop(0)
+                session.tell(told.id, pull(int(told.arm[1:]) - 1))
+        ends.append((arms, session.to_json(), str(session.explain())))
+    assert all(end == ends[0] for end in ends)

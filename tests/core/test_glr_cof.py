@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import frugalbandits as fb
 from frugalbandits.core.contract import observe
 from frugalbandits.core.policies.glr_cof.evidence import (
-    ARM,
+    Arm,
     evidence_against,
     evidence_for,
     interval,
@@ -26,13 +26,7 @@ from reference.glr_cof import kl, proven_against
 
 def records(pulls, means):
     """Return the records that the tests look at."""
-    arms = np.zeros(len(pulls), ARM)
-    arms["pulls"] = pulls
-    arms["total"] = np.asarray(pulls) * np.asarray(means)
-    arms["judge"] = True
-    arms["handed"] = pulls
-    arms["average"] = arms["total"] / arms["pulls"]
-    return arms
+    return [Arm(float(n), float(n), n * m, True) for n, m in zip(pulls, means, strict=True)]
 
 
 def least(function, low, high):
@@ -61,7 +55,7 @@ ALPHAS = st.one_of(st.just(0.0), st.floats(0, 0.99))
 def test_evidence_for_the_candidate_is_the_least_divergence(pulls, means, alpha, tolerance):
     keep = 1 - alpha
     arms = records(pulls, means)
-    m = arms["total"] / arms["pulls"]
+    m = [arm.total / arm.pulls for arm in arms]
     evidence_for(arms, 0, 1, keep, tolerance)
 
     def divergence(y):
@@ -82,7 +76,7 @@ def test_evidence_against_the_candidate_is_the_least_joint_divergence(data, coun
     keep = 1 - alpha
     pulls = data.draw(st.lists(PULLS, min_size=count, max_size=count))
     arms = records(pulls, data.draw(st.lists(MEANS, min_size=count, max_size=count)))
-    m = arms["total"] / arms["pulls"]
+    m = [arm.total / arm.pulls for arm in arms]
 
     def divergence(y):
         own = pulls[0] * kl(m[0], keep * y)
@@ -158,7 +152,7 @@ def test_explanation_weighs_the_evidence():
     explanation = session.explain()
     assert explanation.needed == pytest.approx(math.log(1000))
     assert "a conclusion takes evidence of 6.91" in str(explanation)
-    assert "evidence" in str(explanation).splitlines()[3].split()
+    assert "evidence" in str(explanation).splitlines()[4].split()
     assert json.loads(json.dumps(explanation.to_dict()))["arms"][-1]["evidence"] >= 0
     run_in_turn(session, 30_000, seed=1)
     after = session.explain()
@@ -180,6 +174,7 @@ def test_explanation_names_the_likely_option():
     words = "Nothing settled after 3,001 decisions; 'small' is the cheapest that looks good enough."
     assert explanation.headline == words
     assert explanation.to_dict()["likely"] == "small"
+    assert [arm.status for arm in explanation.arms] == ["candidate", "likely", "costs more"]
     reasons = {(decision.arm, decision.reason) for decision in (session.ask() for _ in range(2_000))}
     assert ("small", "likely: the cheapest option that looks good enough") in reasons
 
@@ -197,8 +192,8 @@ def test_other_policies_say_nothing_of_evidence():
         ({"delta": 0.0}, "delta must lie strictly between 0 and 1, but it is 0.0"),
         ({"delta": 1.0}, "delta must lie strictly between 0 and 1, but it is 1.0"),
         ({"tolerance": -0.1}, "tolerance must lie in \\[0, 1\\], but it is -0.1"),
-        ({"tolerance": math.nan}, "tolerance must lie in \\[0, 1\\], but it is nan"),
-        ({"tolerance": "x"}, "tolerance must lie in \\[0, 1\\], but it is 'x'"),
+        ({"tolerance": math.nan}, "tolerance must be finite, but it is nan"),
+        ({"tolerance": "x"}, "tolerance must be a number, but it is 'x'"),
     ],
 )
 @pytest.mark.parametrize("policy", [fb.COF, fb.GLRCOF])
@@ -212,8 +207,15 @@ def test_bad_threshold_is_named():
         fb.GLRCOF(threshold="sure")
     with pytest.raises(fb.InputError, match="'regret' or 'conclusion', but it is 'both'"):
         fb.GLRCOF(goal="both")
-    with pytest.raises(fb.InputError, match="GLRCOF needs a horizon"):
-        fb.Session(COSTS, 0.1, "glr-cof")
+    with pytest.raises(fb.InputError, match="GLRCOF needs a horizon or a delta"):
+        fb.Session(COSTS, 0.1, "glr-cof:goal=conclusion")
+    with pytest.raises(fb.InputError, match="GLRCOF needs a horizon or a delta"):
+        fb.Session(COSTS, quality="at-least:0.7")
+
+
+def test_without_a_horizon_the_pulls_are_the_same():
+    ends = [run_in_turn(fb.Session(COSTS, 0.1, horizon=horizon), 3_000) for horizon in (None, 10**12)]
+    assert ends[0] == ends[1]
 
 
 @settings(max_examples=300)
@@ -221,10 +223,10 @@ def test_bad_threshold_is_named():
 def test_proven_evidence_is_of_the_arms_that_are_worth_what_they_pay(data, count, alpha, alone):
     pulls = data.draw(st.lists(st.integers(1, 3_000), min_size=count, max_size=count))
     arms = records(pulls, data.draw(st.lists(st.floats(0.02, 0.98), min_size=count, max_size=count)))
-    m = (arms["total"] / arms["pulls"]).tolist()
+    m = [arm.total / arm.pulls for arm in arms]
     judges = [count - 1] if alone else list(range(count))
-    arms["judge"] = [k in judges for k in range(count)]
-    arms["penalty"] = [penalty(n) for n in pulls]
+    for k, arm in enumerate(arms):
+        arm.judge, arm.penalty = k in judges, penalty(pulls[k])
     expected = proven_against(pulls, m, 0, 1 - alpha, judges, alone)
     entry = 0.0 if alone else math.log(count)
     assert evidence_against(arms, 0, 1 - alpha, entry) == pytest.approx(expected, rel=1e-6, abs=1e-6)
@@ -236,7 +238,8 @@ def test_an_arm_takes_part_as_soon_as_it_is_worth_what_it_pays():
     for third in range(20, 120):
         pulls, m = [400, 300, third], [0.3, 0.8, 0.75]
         arms = records(pulls, m)
-        arms["penalty"] = [penalty(n) for n in pulls]
+        for arm in arms:
+            arm.penalty = penalty(arm.pulls)
         expected = proven_against(pulls, m, 0, 0.9, [0, 1, 2], False)
         assert evidence_against(arms, 0, 0.9, math.log(3)) == pytest.approx(expected, rel=1e-9)
         entering += bool(arms[2].active)

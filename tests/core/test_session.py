@@ -141,9 +141,9 @@ def test_explanation_is_for_people_and_programs(name):
     run_in_turn(session, 1_500)
     explanation = session.explain()
     lines = str(explanation).splitlines()
-    columns = [column for column in lines[3].split() if column != "evidence"]
-    assert columns == ["option", "cost", "pulls", "pending", "mean", "lcb", "ucb", "status"]
-    assert [line.split()[0] for line in lines[4:]] == ["tiny", "small", "large"]
+    columns = [column for column in lines[4].split() if column != "evidence"]
+    assert columns == ["option", "cost", "pulls", "pending", "spent", "mean", "lcb", "ucb", "status"]
+    assert [line.split()[0] for line in lines[5:]] == ["tiny", "small", "large"]
     assert json.loads(json.dumps(explanation.to_dict()))["decisions"] == 1_500
     for arm in explanation.arms:
         assert arm.lcb is not None and arm.ucb is not None and arm.mean is not None
@@ -211,7 +211,10 @@ def test_bad_feedback_changes_nothing(call, words):
         ({"alpha": -0.1}, "-0.1"),
         ({"horizon": 3}, "3"),
         ({"horizon": 0}, "0"),
-        ({"horizon": None}, "COF needs a horizon"),
+        ({"horizon": None, "policy": "cof"}, "COF needs a horizon or a delta.*horizon=100_000.*COF\\(delta"),
+        ({"alpha": "0.1"}, "alpha must be a number, but it is '0.1'"),
+        ({"alpha": True}, "alpha must be a number, but it is True"),
+        ({"horizon": 10**400}, "horizon must be finite"),
         ({"horizon": None, "policy": "ucb-cs"}, "UCBCS needs a horizon"),
         ({"policy": "thompson"}, "'thompson'"),
         ({"policy": "ts-cs", "seed": -3}, "-3"),

@@ -17,14 +17,16 @@ def test_import_loads_neither_matplotlib_nor_polars():
 
 FOLDER = """
 import json, frugalbandits.core.jit as jit
-print(json.dumps(str(jit.cache_folder(("frugalbandits.core.contract",)))))
+folder = jit.cache_folder(("frugalbandits.core.contract",))
+print(json.dumps([str(folder.path), folder.trouble]))
 """
 
 
 def test_an_unwritable_cache_is_no_obstacle(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    assert python(FOLDER, FRUGALBANDITS_CACHE_DIR=blocked)[0] == "None"
+    (_, trouble), _ = python(FOLDER, FRUGALBANDITS_CACHE_DIR=blocked)
+    assert trouble == "Not a directory"
 
 
 def test_what_other_versions_compiled_long_ago_is_removed(tmp_path):
@@ -34,16 +36,19 @@ def test_what_other_versions_compiled_long_ago_is_removed(tmp_path):
         (folder / "code").write_text("x")
         then = time.time() - age * 24 * 3600
         os.utime(folder, (then, then))
-    current = Path(python(FOLDER, FRUGALBANDITS_CACHE_DIR=tmp_path)[0])
+    current = Path(python(FOLDER, FRUGALBANDITS_CACHE_DIR=tmp_path)[0][0])
     assert {path.name for path in tmp_path.iterdir()} == {"compiled-recent", "other", current.name}
+
+
+PLANS = "frugalbandits.core.policies.cof.algorithm"
 
 
 def test_a_long_compilation_is_announced(capsys):
     from frugalbandits.core.jit import announced
 
-    with announced("cof", after=0.05):
+    with announced("cof", (PLANS,), after=0.05):
         time.sleep(0.3)
-    assert "compiling cof" in capsys.readouterr().err
-    with announced("cof", after=5):
+    assert "compiling cof for this machine; this happens once and is kept" in capsys.readouterr().err
+    with announced("cof", (PLANS,), after=5):
         pass
     assert capsys.readouterr().err == ""

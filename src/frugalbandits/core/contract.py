@@ -172,16 +172,9 @@ def new_tally(arms: int) -> Tally:
 
 def copied(state: Any) -> Any:
     """Return a state that nobody else changes."""
-    return type(state)(
-        *(
-            part.copy()
-            if isinstance(part, np.ndarray)
-            else copied(part)
-            if hasattr(part, "_fields")
-            else part
-            for part in state
-        )
-    )
+    if isinstance(state, np.ndarray):
+        return state.copy()
+    return type(state)(*map(copied, state)) if hasattr(state, "_fields") else state
 
 
 def new_journal(arms: int, fixed: bool = False) -> Journal:

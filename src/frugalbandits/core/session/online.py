@@ -415,8 +415,8 @@ class Session:
         if needed is not None and needed > self._horizon:
             often = "no number of decisions" if math.isinf(needed) else f"less than {needed:,.0f} decisions"
             warnings.warn(
-                f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: {often} would "
-                f"do, even if each of the {len(self._names)} options were perfect, so that it would go on "
+                f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: {often} "
+                f"would do, even if each of the {len(self._names)} options were perfect. It would go on "
                 "exploring to the end. Take policy='glr-cof', which does not wait for a conclusion, or a "
                 "longer horizon, a lower bar, or a tolerance.",
                 HorizonWarning,

@@ -32,6 +32,7 @@ from frugalbandits.core.contract import (
 from frugalbandits.core.jit import compiled, inlined
 from frugalbandits.core.policies.ts_cs.records import Stretch, closed, new_stretch, opened, stretch_ranges
 from frugalbandits.core.policies.ts_cs.stretch import NOTHING, choose, draw_all, next_ahead, next_batch
+from frugalbandits.core.policies.ts_cs.tails import log_norm
 
 __all__ = ["TSCS", "TSCSState"]
 
@@ -109,8 +110,10 @@ class TSCS(Policy):
             return "a lower bound is above the upper one"
         if float(state.stretch.epoch[0].keep) != state.keep:
             return "what is drawn ahead is for another alpha"
-        # Norms follow from the pulls and are worked out again: the same numbers.
-        arms.normed = -1
+        for arm in arms:
+            known = log_norm(float(arm.a), float(arm.b)) if arm.normed == arm.pulls else arm.norm
+            if arm.normed > arm.pulls or abs(arm.norm - known) > 1e-6 * max(1.0, abs(known)):
+                return f"the norm of a posterior is {arm.norm}"
         return None
 
     def made_anew(self, version: int) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ def draw_exception(arms: Any, epoch: Any, rng: Any) -> bool:
 def draw_inside(arms: Any, k: int, rng: Any) -> float:
     """Draw theta of an arm that lies within its bounds.
 
-    Late feedback may have moved the posterior so far that it hardly ever does: then the nearer bound is taken.
+    Late feedback may have moved the posterior so far that it hardly ever does: the nearer bound is taken.
     """
     theta = 0.0
     for _ in range(TRIES):
