@@ -12,7 +12,7 @@ import frugalbandits as fb
 def main() -> None:
     from harness import fresh, run_in_turn
 
-    version = 3
+    version = 4
     folder = Path(__file__).parent / "golden"
     bars = ["relative-to:large:0.1", "at-least:0.7", "at-least:0.97"]
     wanted = [

@@ -128,3 +128,59 @@ def test_a_folder_that_cannot_be_written_gives_the_system_s_reason(
     # Taking the rights away would not stop tests that run as root.
     monkeypatch.setattr(Path, "touch", refuse)
     assert_refused(tmp_path / "out.txt", "Permission denied")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and file modes are POSIX")
+class TestAFileThatIsThere:
+    def test_a_symbolic_link_stays_and_what_it_points_to_is_replaced(self, tmp_path: Path) -> None:
+        (tmp_path / "real").mkdir()
+        target, link = tmp_path / "real" / "state.json", tmp_path / "state.json"
+        target.write_text("old")
+        link.symlink_to(target)
+        write_text(link, "new", durable=True)
+        assert link.is_symlink() and target.read_text() == "new"
+        assert names(tmp_path / "real") == ["state.json"] and names(tmp_path) == ["real", "state.json"]
+
+    def test_a_link_to_nothing_yet_is_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(tmp_path / "later")
+        write_text(tmp_path / "link", "new")
+        assert (tmp_path / "later").read_text() == "new" and (tmp_path / "link").is_symlink()
+
+    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+    def test_its_mode_stays(self, tmp_path: Path, mode: int) -> None:
+        target = tmp_path / "state.json"
+        target.write_text("old")
+        target.chmod(mode)
+        write_text(target, "new")
+        assert stat.S_IMODE(target.stat().st_mode) == mode
+
+    def test_a_full_disk_is_told_with_the_name_of_the_file(self, tmp_path: Path) -> None:
+        """A limit on the size of files stands for the disk: the system's call fails in the same place."""
+        import resource
+
+        target = tmp_path / "state.json"
+        target.write_text("old")
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        try:
+            with pytest.raises(OSError, match=r"File too large: '.*state\.json'"):
+                write_text(target, "x" * 2000)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert target.read_text() == "old" and names(tmp_path) == ["state.json"]
+
+
+def test_durable_means_that_the_file_and_its_name_are_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+
+    def noted(handle: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), (tmp_path / "out").exists()))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    write_text(tmp_path / "out", "new", durable=True)
+    # The bytes before the name, the folder after it.
+    assert synced == [(False, False), (True, True)]
+    write_text(tmp_path / "out", "newer")
+    assert len(synced) == 2

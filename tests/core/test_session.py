@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -176,6 +179,24 @@ def test_cof_explains_its_verdicts():
         (lambda s: s.tell(0, float("inf")), ["inf"]),
         (lambda s: s.tell(0, "good"), ["'good'"]),
         (lambda s: s.tell(0, None), ["None"]),
+        (lambda s: s.tell(0, 10**400), ["decision 0", "finite"]),
+        (lambda s: s.tell(0, "0_1"), ["'0_1'"]),
+        (lambda s: s.tell(0, b"1"), ["b'1'"]),
+        (lambda s: s.tell(0, 0.5j), ["0.5j"]),
+        (lambda s: s.tell(0, [1.0]), ["[1.0]"]),
+        (lambda s: s.tell(False, 0.5), ["False"]),
+        (lambda s: s.tell(0.0, 0.5), ["0.0"]),
+        (lambda s: s.tell(None, 0.5), ["None"]),
+        (lambda s: s.tell(10**400, 0.5), ["no decision has the id"]),
+        (lambda s: s.tell_many({0: 0.5, 3: 2.0}), ["decision 3", "2.0"]),
+        (lambda s: s.tell_many([(0, 0.5), (0, 0.5)]), ["decision 0", "twice"]),
+        (lambda s: s.tell_many([(0, 0.5), (1, 0.5)]), ["decision 1", "told or forgotten before"]),
+        (lambda s: s.metadata(99), ["99"]),
+        (lambda s: s.ask(metadata={1, 2}), ["metadata", "set"]),
+        (lambda s: s.ask(metadata=float("nan")), ["metadata"]),
+        (lambda s: s.ask(-1), ["-1"]),
+        (lambda s: s.ask(True), ["True"]),
+        (lambda s: s.ask(2.5), ["2.5"]),
         (lambda s: s.tell(99, 0.5), ["99"]),
         (lambda s: s.tell(-1, 0.5), ["-1"]),
         (lambda s: s.tell("0", 0.5), ["'0'"]),
@@ -223,3 +244,201 @@ def test_bad_feedback_changes_nothing(call, words):
 def test_bad_sessions_are_refused(arguments, words):
     with pytest.raises(fb.InputError, match=words):
         fb.Session(**{"costs": COSTS, "alpha": 0.1, "horizon": 100, **arguments})
+
+
+@pytest.mark.parametrize("kind", [fb.UnknownDecision, fb.ToldBefore])
+def test_kinds_of_wrong_ids_can_be_told_apart(kind):
+    session = fresh()
+    session.tell(session.ask().id, 1.0)
+    with pytest.raises(kind):
+        session.tell(0 if kind is fb.ToldBefore else 1, 1.0)
+
+
+@pytest.mark.parametrize("id_", [0, np.int64(0), np.uint8(0)])
+@pytest.mark.parametrize("reward", [1, 1.0, True, np.float32(1), np.bool_(True), np.int8(1)])
+def test_ids_and_rewards_of_any_kind_of_number(id_, reward):
+    session = fresh()
+    session.ask()
+    session.tell(id_, reward)
+    assert session.explain().arms[0].mean == 1.0
+
+
+@pytest.mark.parametrize("name", policies())
+def test_many_at_once_are_the_same_as_one_by_one(name):
+    one, many = fresh(name), fresh(name)
+    rng = np.random.default_rng(3)
+    for count in (1, 7, 40, 3):
+        singly = [one.ask() for _ in range(count)]
+        together = many.ask(count)
+        assert together == singly
+        rewards = rng.random(count).round(2).tolist()
+        for decision, reward in zip(singly, rewards, strict=True):
+            one.tell(decision.id, reward)
+        many.tell_many({decision.id: reward for decision, reward in zip(together, rewards, strict=True)})
+        assert one.to_json() == many.to_json()
+    assert many.ask(0) == []
+
+
+def test_metadata_stays_with_a_decision_until_its_feedback():
+    session = fresh()
+    given_in = {"request": [1, 2], "who": None}
+    first, second = session.ask(metadata=given_in), session.ask()
+    assert first.metadata == given_in and second.metadata is None
+    given_in["request"].append(3)
+    again = fb.Session.from_json(session.to_json())
+    for each in (session, again):
+        assert each.metadata(first.id) == {"request": [1, 2], "who": None}
+        assert each.metadata(second.id) is None
+        each.metadata(first.id)["request"].append(4)
+        assert each.metadata(first.id)["request"] == [1, 2]
+    session.tell(first.id, 1.0)
+    with pytest.raises(fb.ToldBefore):
+        session.metadata(first.id)
+    assert "request" not in session.to_json()
+
+
+@pytest.mark.parametrize("name", policies())
+@pytest.mark.parametrize("copy_of", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+def test_sessions_can_be_pickled_and_copied(name, copy_of):
+    session = fresh(name)
+    run_in_turn(session, 60)
+    session.ask()
+    other = copy_of(session)
+    assert other.to_json() == session.to_json()
+    assert run_in_turn(other, 40, seed=1) == run_in_turn(session, 40, seed=1)
+    other.ask()
+    assert other.decisions == session.decisions + 1
+
+
+def test_explain_tells_what_was_spent_and_saved():
+    session = fb.Session({"small": 0.2, "large": 3.0}, alpha=0.1)
+    nothing = session.explain()
+    assert (nothing.spent, nothing.saving, nothing.best, nothing.threshold) == (0.0, None, None, None)
+    assert "Spent 0." in str(nothing)
+    for small, large in ((0.75, 1.0), (1.0, 0.75), (0.5, 1.0)):
+        for decision in session.ask(2):
+            session.tell(decision.id, small if decision.option == "small" else large)
+    explanation = session.explain()
+    counts = {arm.name: arm.decisions for arm in explanation.arms}
+    assert sum(counts.values()) == 6
+    assert explanation.spent == pytest.approx(0.2 * counts["small"] + 3.0 * counts["large"])
+    assert explanation.best == "large" and explanation.always_best == pytest.approx(18.0)
+    assert explanation.saving == pytest.approx(18.0 - explanation.spent)
+    large = explanation.arms[1]
+    assert explanation.threshold == pytest.approx(0.9 * large.mean)
+    assert f"0.9 x {large.mean:.4g} = {explanation.threshold:.4g} is good enough" in str(explanation)
+    assert f"saved {explanation.saving:,.6g} ({explanation.saving / 18:.0%})" in str(explanation)
+    told = json.loads(json.dumps(explanation.to_dict()))
+    assert told["saving"] == explanation.saving and told["arms"][0]["spent"] == explanation.arms[0].spent
+
+
+def test_what_is_forgotten_was_spent_all_the_same():
+    session = fresh()
+    session.forget(session.ask().id)
+    assert session.explain().spent == pytest.approx(COSTS["tiny"])
+    assert session.explain().arms[0].status == "not seen yet"
+
+
+def test_explanations_print_as_tables():
+    session = fresh("cof", horizon=100)
+    session.ask(7)
+    explanation = session.explain()
+    assert repr(explanation) == str(explanation)
+    assert {arm.status for arm in explanation.arms} == {"awaiting feedback"}
+    run_in_turn(session, 10)
+    explanation = session.explain()
+    for arm in explanation.arms:
+        # COF's own bounds reach beyond: what is shown are means.
+        assert 0.0 <= arm.lcb <= arm.ucb <= 1.0
+    page = fb.Session({"<b>&": 1.0, "large": 2.0}, 0.1).explain()._repr_html_()
+    assert "&lt;b&gt;&amp;" in page and "<b>&" not in page and page.count("<tr>") == 3
+
+
+def test_explain_does_not_keep_others_waiting(monkeypatch):
+    """Bounds are worked out on a copy: decisions go on meanwhile."""
+    session = fresh("cof")
+    run_in_turn(session, 20)
+    policy = type(session._policy)
+    before = policy.bounds
+    asked = []
+
+    def slow(self, state):
+        asked.append(session.ask())  # would wait for ever if the lock were held
+        return before(self, state)
+
+    monkeypatch.setattr(policy, "bounds", slow)
+    explanation = session.explain()
+    assert explanation.decisions == 20 and len(asked) == 1 and session.decisions == 21
+
+
+# A horizon that is too short for a conclusion.
+
+
+@pytest.mark.parametrize(
+    ("policy", "alpha", "horizon", "arms", "warns"),
+    [
+        ("cof", 0.1, 300, 3, True),
+        ("cof", 0.05, 100_000, 11, True),
+        ("cof", 0.3, 100_000, 3, False),
+        ("cof:tolerance=0.2", 0.1, 3_000, 3, False),
+        ("cof", 0.0, 10**9, 3, True),
+        ("glr-cof:goal=conclusion", 0.01, 300, 3, True),
+        ("glr-cof:goal=conclusion", 0.1, 300, 3, False),
+        ("glr-cof", 0.01, 300, 3, False),
+        ("ts-cs", 0.01, 300, 3, False),
+    ],
+)
+def test_a_horizon_without_a_conclusion_is_said_at_the_start(policy, alpha, horizon, arms, warns):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        session = fb.Session(list(range(arms)), alpha, policy, horizon)
+        copy.copy(session)
+    assert [entry.category for entry in caught] == [fb.HorizonWarning] * warns
+    for entry in caught:
+        text = str(entry.message)
+        assert f"within {horizon:,} decisions" in text and f"{arms} options" in text
+        assert entry.filename == __file__
+
+
+@pytest.mark.parametrize("name", ["cof", "glr-cof:goal=conclusion"])
+@pytest.mark.parametrize("bar", [0.1, 0.3, "at-least:0.5", "at-least:0.9", "relative-to:b:0.2"])
+def test_the_warning_is_right_for_perfect_options(name, bar):
+    """With perfect options a conclusion comes just when the number in the warning says, or a little later."""
+    costs = {"a": 1.0, "b": 2.0, "c": 3.0}
+    told = {"alpha": bar} if isinstance(bar, float) else {"quality": bar}
+    session = fb.Session(costs, policy=name, horizon=10**6, **told)
+    needed = session._policy.decisions_to_conclude(session._setting)
+    while session.explain().decision is None and session.decisions < 100 * needed:
+        for decision in session.ask(max(1, int(needed / 20))):
+            session.tell(decision.id, 1.0)
+    assert needed / 2 < session.decisions <= 2.5 * needed + 20
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: fb.COF(combine="no"), "combine must be True or False, but it is 'no'"),
+        (lambda: fb.COF(exclusive=1), "exclusive must be True or False, but it is 1"),
+        (lambda: fb.COF(delta="x"), "delta must be a number, but it is 'x'"),
+        (lambda: fb.GLRCOF(delta=[0.1]), "delta must be a number"),
+        (lambda: fb.COF(sampling=None), "sampling must be 'uniform' or 'cost-biased', but it is None"),
+        (lambda: fb.PECS(kappa=True), "kappa must be a whole number"),
+        (lambda: fb.ETCCS(budget="all"), "budget must be a number, but it is 'all'"),
+    ],
+)
+def test_wrong_settings_of_policies_are_named(make, words):
+    with pytest.raises(fb.InputError, match=words):
+        make()
+
+
+def test_settings_may_be_numbers_of_numpy():
+    assert fb.COF(tolerance=np.float32(0.5), delta=np.float64(0.1), combine=np.bool_(False)) == fb.COF(
+        tolerance=0.5, delta=0.1, combine=False
+    )
+    session = fb.Session([1, 2], 0.1, fb.GLRCOF(tolerance=np.float32(0.01)), 1_000)
+    assert fb.Session.from_json(session.to_json()).to_json() == session.to_json()
+    assert fb.PECS(kappa=np.int64(3)) == fb.PECS(kappa=3)
+
+
+def test_the_best_policy_is_the_default():
+    assert "glr-cof" in repr(fb.Session([1, 2], 0.1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import frugalbandits as fb
 from frugalbandits.core.registry import policies, resolve
 from frugalbandits.core.session.stored import checksum
-from harness import fresh, run_in_turn, state_of
+from harness import MODES, fresh, planner, run_in_turn, state_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -87,7 +87,7 @@ def test_states_of_every_version_are_read_for_ever(path):
 
 
 def test_every_kind_of_bar_has_a_golden_state():
-    stored = [json.loads(path.read_text())["session"] for path in GOLDEN.glob("session-v3-*.json")]
+    stored = [json.loads(path.read_text())["session"] for path in GOLDEN.glob("session-v4-*.json")]
     kinds = {(state["policy"]["kind"], state["quality"]["kind"]) for state in stored}
     for name in policies():
         policy = resolve(name)
@@ -126,7 +126,7 @@ def damaged():
     yield "empty", "", "not a whole session state"
     yield "not ours", "[1, 2]", "not a session state"
     yield "other format", change(format="other"), "not a session state"
-    yield "later version", change(version=4), "version 4.*later release"
+    yield "later version", change(version=5), "version 5.*later release"
     yield "no version", change(version=None), "version"
     yield "missing key", signed({k: v for k, v in whole.items() if k != "events"}), "'events' is missing"
     yield "unsigned", json.dumps({**whole, "alpha": 0.2}), "checksum"
@@ -136,16 +136,31 @@ def damaged():
     yield "unknown quality", change(quality={"kind": "magic"}), "'magic'"
     yield "misnamed quality", change(quality={"kind": "at-least", "alpha": 0.1}), "at-least"
     yield "unknown reference", change(quality={"kind": "relative-to", "reference": "x", "alpha": 0}), "'x'"
-    yield "old without alpha", change(version=2, alpha=None), "'alpha' is None"
     yield "unknown policy", inner("policy", "kind", value="Magic"), "'Magic'"
     yield "bad settings", inner("policy", "settings", value={"speed": 3}), "speed"
-    yield "arrays missing", inner("state", "tally", value={}), "'pulls'"
-    yield "arrays too short", inner("state", "tally", "pulls", value=[1]), "'pulls'.*shape"
+    yield "arrays missing", inner("state", "tally", value={}), "'tally.pulls'"
+    yield "arrays too short", inner("state", "tally", "pulls", value=[1]), "'tally.pulls'.*shape"
     yield "impossible sums", inner("state", "tally", "sums", value=[99.0, 0, 0]), "99.0"
     yield "pending differs", change(pending=[]), "feedback"
-    yield "unknown pending", change(pending=[[10**6, 0]]), "damaged"
-    yield "arm out of range", change(pending=[[30, 7]]), "'pending'"
-    yield "bad batch", inner("batch", "arms", value=[9]), "9"
+    yield "unknown pending", change(pending=[[10**6, "tiny", None]]), "'pending' is 1000000"
+    yield "unknown option", change(pending=[[30, "huge", None]]), "'pending' has the option 'huge'"
+    yield "pending twice", change(pending=[[30, "tiny", None]] * 2), "decision 30 is pending twice"
+    yield "bad batch", inner("batch", "options", value=[9]), "'batch' has the option 9"
+    yield "null batch", inner("batch", "options", value=None), "options of 'batch'"
+    yield "bad place", inner("batch", "at", value=10**12), "the place in 'batch' is 1000000000000"
+    yield "bad repeats", inner("batch", "repeats", value=-1), "the repeats of 'batch' is -1"
+    yield "bad event", change(events=[[1, "magic", "tiny"]]), "'magic'"
+    yield "made-up event", change(events=[[1, "optimal", "tiny"]]), "not those of its journal"
+    yield "null in carry", inner("state", "tally", "carry", value=[None, 0, 0]), "'tally.carry'.*None"
+    yield "huge carry", inner("state", "tally", "carry", value=[0.5, 0, 0]), "more than rounding"
+    yield "journal too long", inner("state", "journal", "length", value=[10**12]), "'journal.length'"
+    yield "wild arm", inner("state", "stretch", "epoch", "arm", value=[10**12]), "'stretch.epoch.arm'"
+    yield "truth for a number", inner("state", "tally", "pulls", value=[True, 0, 0]), "True"
+    yield "asked too few", change(asked=[0, 0, 0]), "more feedback"
+    yield "nested", '{"a":' * 100_000, "not a whole session state"
+    deep = "[" * 900 + "]" * 900
+    yield "deep and whole", f'{{"format": "frugalbandits-session", "version": 1, "x": {deep}}}', "checksum"
+    yield "digits", '{"format": ' + "9" * 5_000 + "}", "not a whole session state"
     yield "bad generator", change(random={"bit_generator": "PCG64"}), "'random'"
 
 
@@ -200,3 +215,83 @@ def test_a_store_may_rewrite_the_text():
 def test_damaged_states_are_refused(text, words):
     with pytest.raises(fb.StateFormatError, match=words):
         fb.Session.from_json(text)
+
+
+OLD = json.loads((GOLDEN / "session-v2-cof.json").read_text())["session"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"alpha": None}, "alpha must be a number, but it is None"),
+        ({"pending": [[1, 7]]}, "'pending' is 7"),
+        ({"pending": [[1, "tiny"]]}, "'pending' is 'tiny'"),
+        ({"events": [[1, 9, 0]]}, "a kind in 'events' is 9"),
+        ({"batch": {"arms": [9], "at": 0, "repeats": 1}}, "an arm of 'batch' is 9"),
+        ({"batch": None}, "'batch' is None"),
+        ({"state": {}}, "'pulls'"),
+    ],
+)
+def test_damaged_states_of_old_versions_are_refused(change, words):
+    data = {key: value for key, value in {**OLD, **change}.items() if key != "checksum"}
+    with pytest.raises(fb.StateFormatError, match=words):
+        fb.Session.from_json(json.dumps({**data, "checksum": checksum(data)}))
+
+
+WILD = st.one_of(
+    st.sampled_from([0, 1, -1, 2, 7, 10**12, 2**62, -(2**63), 10**30, 0.5, -0.5, 1e-300, 1e300, -1e300]),
+    st.integers(-5, 2_000),
+    st.floats(0, 1),
+    st.none(),
+    st.booleans(),
+    st.text(max_size=2),
+)
+
+
+def leaves(value, path=()):
+    """Yield the paths of all values that are no list or dictionary."""
+    if isinstance(value, dict | list) and value:
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from leaves(value[key], (*path, key))
+    else:
+        yield path
+
+
+def signed_with(whole, changes):
+    """Return a state with other values at some paths, and a checksum that fits."""
+    data = json.loads(json.dumps(whole))
+    data.pop("checksum")
+    for path, value in changes:
+        part = data
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = value
+    return json.dumps({**data, "checksum": checksum(data)})
+
+
+def fuzzed(name, lagging):
+    session = fresh(name, horizon=5_000)
+    run_in_turn(session, 400)
+    for decision in [session.ask() for _ in range(5)][lagging:]:
+        session.tell(decision.id, 1.0)
+    whole = state_of(session)
+    return whole, [path for path in leaves(whole) if path[0] in ("state", "batch", "asked", "decisions")]
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+@pytest.mark.parametrize("lagging", [0, 3])
+@pytest.mark.parametrize("name", ["cof", "cof-cost-biased", "glr-cof", "pe-cs", "ucb-cs", "etc-cs", "ts-cs"])
+@given(data=st.data())
+def test_wild_values_are_refused_or_harmless(name, lagging, mode, data):
+    """With a checksum that fits: a state is refused in words, or decisions go on, in compiled code too."""
+    whole, paths = fuzzed(name, lagging)
+    changes = data.draw(st.lists(st.tuples(st.sampled_from(paths), WILD), min_size=1, max_size=3))
+    try:
+        session = fb.Session.from_json(signed_with(whole, changes))
+    except fb.StateFormatError:
+        return
+    session._planner = planner(name, mode)
+    run_in_turn(session, 60)
+    session.ask(20)
+    str(session.explain())
+    assert fb.Session.from_json(session.to_json()).to_json() == session.to_json()

@@ -284,7 +284,7 @@ class COF(Policy):
     def decisions_to_conclude(self, setting: Setting) -> float | None:
         # Alike and perfect, l is cleared when keep (1 + radius) - tolerance < 1 - radius, for all arms alike.
         if setting.level >= 0:
-            slack, widths, arms = max(1 - setting.level + self.tolerance, setting.level), 1.0, 1
+            slack, widths, arms = 1 - setting.level + self.tolerance, 1.0, 1
         else:
             slack, widths = 1 - setting.keep + self.tolerance, 1 + setting.keep
             arms = len(setting.costs) if setting.reference < 0 else 2

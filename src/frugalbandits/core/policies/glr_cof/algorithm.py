@@ -294,10 +294,7 @@ class GLRCOF(Policy):
         if self.goal == "regret" and setting.level < 0:
             return None
         # Alike and perfect, l is cleared by its own n pulls when n kl(1, keep - tolerance) reaches the limit.
-        if setting.level >= 0:
-            nearest = min(setting.level - self.tolerance, 1 - setting.level)
-        else:
-            nearest = setting.keep - self.tolerance
+        nearest = (setting.level if setting.level >= 0 else setting.keep) - self.tolerance
         arms = len(setting.costs) if setting.reference < 0 and setting.level < 0 else 1
         if nearest <= 0:
             return float(arms)
