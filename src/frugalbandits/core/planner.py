@@ -15,6 +15,7 @@ import ctypes
 import logging
 import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Hashable
@@ -123,6 +124,14 @@ class _Workshop:
         thread = self._thread
         if thread is None or thread.ident is None:
             return
+        before = sys.unraisablehook
+
+        def all_but_ours(trouble: Any) -> None:
+            # Where LLVM calls Python back, the exception cannot go through: it is dropped, and sent again.
+            if trouble.exc_type is not SystemExit:
+                before(trouble)
+
+        sys.unraisablehook = all_but_ours
         give_up = time.monotonic() + 10
         while thread.is_alive() and time.monotonic() < give_up:
             self._orders.put((Planner(None), None, None))  # wakes it up if it waits
@@ -130,6 +139,7 @@ class _Workshop:
                 ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
             )
             thread.join(0.05)
+        sys.unraisablehook = before
 
 
 _workshop = _Workshop()

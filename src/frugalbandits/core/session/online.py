@@ -413,12 +413,12 @@ class Session:
             return
         needed = self._policy.decisions_to_conclude(self._setting)
         if needed is not None and needed > self._horizon:
-            often = "no number of decisions" if math.isinf(needed) else f"less than {needed:,.0f} decisions"
+            takes = "never would" if math.isinf(needed) else f"would take {needed:,.0f} of them"
             warnings.warn(
-                f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: {often} "
-                f"would do, even if each of the {len(self._names)} options were perfect. It would go on "
-                "exploring to the end. Take policy='glr-cof', which does not wait for a conclusion, or a "
-                "longer horizon, a lower bar, or a tolerance.",
+                f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: it {takes}"
+                f", even if each of the {len(self._names)} options were perfect, and explores to the end. Take "
+                "policy='glr-cof', which waits for no conclusion, or a longer horizon, a lower bar, or a "
+                "tolerance.",
                 HorizonWarning,
                 stacklevel=3,
             )
