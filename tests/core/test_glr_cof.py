@@ -216,6 +216,12 @@ def test_bad_threshold_is_named():
 def test_without_a_horizon_the_pulls_are_the_same():
     ends = [run_in_turn(fb.Session(COSTS, 0.1, horizon=horizon), 3_000) for horizon in (None, 10**12)]
     assert ends[0] == ends[1]
+    session = fb.Session(COSTS, 0.1)
+    run_in_turn(session, 3_000)
+    explanation = session.explain()
+    assert explanation.needed is None and "conclusion" not in str(explanation)
+    for arm in explanation.arms:
+        assert 0 < arm.lcb < arm.mean < arm.ucb < 1
 
 
 @settings(max_examples=300)

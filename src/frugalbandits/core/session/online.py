@@ -413,12 +413,12 @@ class Session:
             return
         needed = self._policy.decisions_to_conclude(self._setting)
         if needed is not None and needed > self._horizon:
-            takes = "never would" if math.isinf(needed) else f"would take {needed:,.0f} of them"
+            takes = "never would" if math.isinf(needed) else f"would take {needed:,.0f}"
             warnings.warn(
-                f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: it {takes}"
-                f", even if each of the {len(self._names)} options were perfect, and explores to the end. Take "
-                "policy='glr-cof', which waits for no conclusion, or a longer horizon, a lower bar, or a "
-                "tolerance.",
+                f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: it {takes}, "
+                f"even if each of the {len(self._names)} options were perfect. It will explore to the end; "
+                "take policy='glr-cof', which waits for no conclusion, or a longer horizon, a lower bar, or "
+                "a tolerance.",
                 HorizonWarning,
                 stacklevel=3,
             )

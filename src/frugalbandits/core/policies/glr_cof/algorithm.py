@@ -313,7 +313,10 @@ class GLRCOF(Policy):
             evidence[candidate] = max(above, below_level(arms, candidate, level))
         elif not settled:
             evidence[candidate] = evidence_against(arms, candidate, state.keep, state.entry)
-        ends = [interval(arm.pulls, arm.total, state.limit) for arm in arms]
+        # Where no conclusion is drawn, the interval is that of the evidence of the moment.
+        endless = state.limit >= ENDLESS
+        width = math.log(max(sum(arm.pulls for arm in arms), math.e)) if endless else state.limit
+        ends = [interval(arm.pulls, arm.total, width) for arm in arms]
         likely = _likely(state)
         status = statuses(state, evidence >= state.limit, np.zeros(len(arms), np.bool_))
         return Bounds(
@@ -322,7 +325,7 @@ class GLRCOF(Policy):
             status=status if likely < 0 else _by_likelihood(state, likely),
             candidate=candidate,
             evidence=evidence,
-            needed=state.limit,
+            needed=None if endless else state.limit,
             likely=likely,
         )
 
