@@ -36,7 +36,7 @@ def rows(what: str, value: Any, width: int) -> Iterable[list[Any]]:
     return found
 
 
-def option(what: str, value: Any, names: list[str]) -> str:
+def option(what: str, value: Any, names: frozenset[str]) -> str:
     """Return the name of an option."""
     if not isinstance(value, str) or value not in names:
         broken(f"{what!r} has the option {short(value)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, quality_to_dict
@@ -81,13 +82,13 @@ class Explanation:
         """Whether no option reaches the fixed level, so that the best one is looked for."""
         return any(event == "unreachable" for _, event, _ in self.events)
 
-    @property
+    @cached_property
     def best(self) -> str | None:
         """The option with the highest mean so far, the cheapest of them if several share it."""
         seen = [arm for arm in self.arms if arm.mean is not None]
         return max(seen, key=_mean).name if seen else None
 
-    @property
+    @cached_property
     def threshold(self) -> float | None:
         """The quality that is good enough, by the means so far; None while it cannot be told."""
         if isinstance(self.quality, AtLeast):
@@ -95,12 +96,12 @@ class Explanation:
         of = self._judge
         return None if of is None else (1 - self.quality.alpha) * _mean(of)
 
-    @property
+    @cached_property
     def spent(self) -> float:
         """What all decisions have cost."""
         return math.fsum(arm.spent for arm in self.arms)
 
-    @property
+    @cached_property
     def always_best(self) -> float | None:
         """What as many decisions for the best option would have cost."""
         costs = [arm.cost for arm in self.arms if arm.name == self.best]
@@ -199,7 +200,7 @@ class Explanation:
         ]
         return heads, rows, {0, len(heads) - 1}
 
-    @property
+    @cached_property
     def _judge(self) -> ArmReport | None:
         """The option that sets the bar, if it was seen."""
         name = self.quality.reference if isinstance(self.quality, RelativeTo) else self.best

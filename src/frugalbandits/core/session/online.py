@@ -341,10 +341,11 @@ class Session:
         arrays.load_random(session._rng, data.random)
         stored.check_consistent(session._state, data, ranked)
         asked = dict(zip(data.names, data.asked, strict=True))
+        ranks = {name: rank for rank, name in enumerate(ranked)}
         session._label = data.label
         session._next = data.decisions
         session._asked = [asked[name] for name in ranked]
-        session._pending = {id_: ranked.index(name) for id_, name in data.pending.items()}
+        session._pending = {id_: ranks[name] for id_, name in data.pending.items()}
         session._metadata = data.metadata
         session._events = data.events
         session._use(*stored.batch_of(data, ranked))

@@ -79,6 +79,7 @@ def load(text: str, policy: Policy | None = None) -> Stored:
     data = _signed(text)
     version = data["version"]
     names = texts("names", data.get("names"))
+    known = frozenset(names)
     costs = listed("costs", data.get("costs"))
     if len(costs) != len(names):
         broken(f"there are {len(names)} names and {len(costs)} costs")
@@ -96,20 +97,20 @@ def load(text: str, policy: Policy | None = None) -> Stored:
         id_ = whole("an id in 'pending'", row[0], 0, decisions - 1)
         if id_ in pending:
             broken(f"decision {id_} is pending twice")
-        pending[id_] = option("pending", row[1], names)
+        pending[id_] = option("pending", row[1], known)
         if row[2] is not None:
             metadata[id_] = row[2]
     batch = data.get("batch")
     if not isinstance(batch, dict):
         broken(f"'batch' is {short(batch)}")
-    options = [option("batch", name, names) for name in listed("options of 'batch'", batch.get("options"))]
+    options = [option("batch", name, known) for name in listed("options of 'batch'", batch.get("options"))]
     at = whole("the place in 'batch'", batch.get("at"), 0, len(options))
     repeats = whole("the repeats of 'batch'", batch.get("repeats"), 0, FOREVER)
     events = []
     for time, kind, name in rows("events", data.get("events"), 3):
         if kind not in EVENTS:
             broken(f"'events' has the kind {short(kind)}")
-        events.append((whole("a time in 'events'", time, 0, decisions), kind, option("events", name, names)))
+        events.append((whole("a time in 'events'", time, 0, decisions), kind, option("events", name, known)))
     asked = [whole("'asked'", count, 0, decisions) for count in listed("asked", data.get("asked"))]
     if len(asked) != len(names) or sum(asked) > decisions:
         broken(f"'asked' is {short(asked)} of {decisions} decisions for {len(names)} options")
@@ -232,8 +233,9 @@ def check_consistent(state: Any, stored: Stored, ranked: tuple[str, ...]) -> Non
     """Reject a state whose parts contradict each other; `ranked` has the names from the cheapest on."""
     tally, journal = state.tally, state.journal
     counts = np.zeros(len(ranked), np.int64)
+    ranks = {name: rank for rank, name in enumerate(ranked)}
     for name in stored.pending.values():
-        counts[ranked.index(name)] += 1
+        counts[ranks[name]] += 1
     if not np.array_equal(counts, tally.pending):
         broken(
             f"decisions wait for feedback {counts.tolist()} times, but the state has {tally.pending.tolist()}"
@@ -257,4 +259,5 @@ def check_consistent(state: Any, stored: Stored, ranked: tuple[str, ...]) -> Non
 def batch_of(stored: Stored, ranked: tuple[str, ...]) -> tuple[Batch, int]:
     """Return the batch that is being handed out, and the place in it."""
     options, at, repeats = stored.batch
-    return Batch(np.array([ranked.index(name) for name in options], np.int64), repeats), at
+    ranks = {name: rank for rank, name in enumerate(ranked)}
+    return Batch(np.array([ranks[name] for name in options], np.int64), repeats), at
