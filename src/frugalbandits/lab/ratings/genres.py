@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +13,13 @@ from numpy.typing import NDArray
 
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.ratings.reading import Source
+from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Source, fields_of, shown
 
-__all__ = ["HIGHEST", "REWARDS", "GenreRatings", "check_above", "collect", "read_costs"]
+__all__ = ["HIGHEST", "REWARDS", "GenreRatings", "check_above", "read_costs"]
 
 HIGHEST = 5.0
 REWARDS = ("mean", "share")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,15 @@ class GenreRatings:
             array = np.array(getattr(self, field), kind)
             array.setflags(write=False)
             object.__setattr__(self, field, array)
+
+    @classmethod
+    def of(
+        cls, genres: Sequence[str], values: Iterable[float], counts: NDArray[np.int64], *sources: Source
+    ) -> GenreRatings:
+        """Put the genres without ratings aside."""
+        rated = {name for name, row in zip(genres, counts, strict=True) if row.any()}
+        names, none = ([name for name in genres if (name in rated) is wish] for wish in (True, False))
+        return cls(tuple(names), np.array([*values]), counts[counts.any(axis=1)], sources, tuple(none))
 
     @property
     def totals(self) -> NDArray[np.int64]:
@@ -134,21 +143,6 @@ def check_above(above: float) -> float:
     return above
 
 
-def collect(
-    names: Sequence[str], values: Sequence[float], counts: NDArray[np.int64], sources: Sequence[Source]
-) -> GenreRatings:
-    """Put genres in order, those without ratings aside."""
-    order = sorted(range(len(names)), key=lambda place: names[place])
-    rated = [place for place in order if counts[place].any()]
-    return GenreRatings(
-        tuple(names[place] for place in rated),
-        np.array(values, np.float64),
-        counts[rated],
-        tuple(sources),
-        tuple(names[place] for place in order if not counts[place].any()),
-    )
-
-
 def read_costs(path: str | os.PathLike[str]) -> dict[str, float]:
     r"""Read the costs of genres from a CSV file with the columns name and cost.
 
@@ -161,31 +155,21 @@ def read_costs(path: str | os.PathLike[str]) -> dict[str, float]:
     ...     read_costs(path)
     {'Comedy': 0.2, 'Drama': 0.5}
     """
-    source = Path(path)
-    try:
-        text = source.read_bytes().decode("utf-8-sig")
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        rows = [(reader.line_num, [field.strip() for field in row]) for row in reader if any(row)]
-    except UnicodeDecodeError as error:
-        raise InputError(f"cannot read {str(source)!r}: it is not UTF-8 text ({error.reason})") from error
-    except OSError as error:
-        raise InputError(f"cannot read {str(source)!r}: {error.strerror}") from error
-    except csv.Error as error:
-        raise InputError(f"cannot read {str(source)!r}: line {reader.line_num}: {error}") from error
-    if not rows or rows[0][1] != ["name", "cost"]:
-        begins = f"it begins with {','.join(rows[0][1])!r}" if rows else "it is empty"
-        raise InputError(f"{source}: the first line must be 'name,cost', but {begins}")
-    costs: dict[str, float] = {}
-    for line, row in rows[1:]:
-        if len(row) != 2:
-            raise InputError(f"{source}, line {line}: the number of fields is {len(row)} in place of 2")
-        name, written = row
+    account, costs, columns = Account(Path(path)), dict[str, float](), ["name", "cost"]
+
+    def use(text: str) -> None:
+        name, written = (part.strip() for part in fields_of(text, columns))
         if name in costs:
-            raise InputError(f"{source}, line {line}: {name!r} stands in an earlier line too")
-        try:
-            costs[name] = float(written)
-        except ValueError:
-            raise InputError(f"{source}, line {line}: the cost {written!r} is not a number") from None
+            raise Malformed(f"{name!r} stands in an earlier line too")
+        if not _NUMBER.fullmatch(written):
+            raise Malformed(f"the cost {shown(written)} is not a number")
+        costs[name] = float(written)
+
+    for start, data in Files([account.path]).blocks(account, columns):
+        account.judge(enumerate(data.split(b"\n"), start), use)
+    for line, why in account.faults:
+        raise InputError(f"{path}, line {line}: {why}")
+    account.close(len(costs))
     return costs
 
 
