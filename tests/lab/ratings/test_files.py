@@ -251,8 +251,8 @@ def test_files_of_costs(tmp_path):
         path.write_text(text)
         with pytest.raises(fb.InputError, match=message):
             read_costs(path)
-    path.write_bytes(b"\xff")
-    with pytest.raises(fb.InputError, match="not UTF-8"):
+    path.write_bytes(b"name,cost\n\xff,1")
+    with pytest.raises(fb.InputError, match="line 2: the line is not UTF-8 text"):
         read_costs(path)
     with pytest.raises(fb.InputError, match="No such file"):
         read_costs(tmp_path / "none.csv")

@@ -21,7 +21,7 @@ __all__ = ["read_goodreads"]
 _NAME = re.compile(r"goodreads_reviews_(?!(?:dedup|spoiler|spoiler_raw)\.)(.+?)\.json(?:\.gz)?")
 _STARS = 5
 # Of a block with one malformed line all lines are read by plain Python.
-_BLOCK = 1 << 18
+_BLOCK = 1 << 20
 
 
 def read_goodreads(

@@ -148,9 +148,9 @@ def _parsed(data: bytes) -> pl.DataFrame:
         frame = read(source, encoding="utf8-lossy")
     except pl.exceptions.PolarsError:
         frame = read(_TOO_MANY.sub(b"?", source), encoding="utf8-lossy")
-    rating, movie = pl.col("rating").cast(_SPELLINGS, strict=False).to_physical(), pl.col("movieId")
-    clear = pl.all_horizontal(pl.all().is_not_null(), rating.is_not_null(), movie < _LARGEST_TABLE)
-    return frame.select(movie, rating, clear=clear.fill_null(False))
+    frame = frame.with_columns(pl.col("rating").cast(_SPELLINGS, strict=False).to_physical())
+    clear = pl.all_horizontal(pl.all().is_not_null(), pl.col("movieId") < _LARGEST_TABLE)
+    return frame.select("movieId", "rating", clear=clear)
 
 
 def _rating(text: str) -> tuple[int, int]:

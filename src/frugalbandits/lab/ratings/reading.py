@@ -110,7 +110,7 @@ class Files:
             with path.open("rb") as file:
                 stream = cast(BinaryIO, gzip.GzipFile(fileobj=file) if path.name.endswith(".gz") else file)
                 while data := stream.read(self._block):
-                    data, complete = _whole_lines(data, stream)
+                    data, too_long = _whole_lines(data, stream)
                     data = data.removeprefix(b"\xef\xbb\xbf" if line == 1 else b"")
                     self._done = before + file.tell() if file.seekable() else self._done + len(data)
                     if self._progress is not None:
@@ -119,7 +119,7 @@ class Files:
                         data, to_check = _after_header(path, data, columns), False
                     yield line, data
                     line += int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
-                    if not complete:
+                    if too_long:
                         account.fault(line - 1, f"the line is longer than {LONGEST:,} bytes")
         except EOFError as error:
             raise InputError(f"cannot read {str(path)!r}: the gzip file is truncated") from error
@@ -130,13 +130,15 @@ class Files:
 
 
 def _whole_lines(data: bytes, stream: BinaryIO) -> tuple[bytes, bool]:
-    """Return a block with the rest of its last line, or with a blank one if that is too long; and which."""
-    start = data.rfind(b"\n") + 1
-    rest = stream.readline(LONGEST + 1 - (len(data) - start)) if start < len(data) else b""
-    complete = len(data) - start + len(rest.removesuffix(b"\n")) <= LONGEST
-    while not complete and rest and not rest.endswith(b"\n"):
+    """Return a block with the rest of its last line, and whether that line is too long: then it is blank."""
+    held = len(data) - data.rfind(b"\n") - 1
+    rest = stream.readline(LONGEST + 1 - held) if held else b""
+    too_long = held + len(rest.removesuffix(b"\n")) > LONGEST
+    while too_long and rest and not rest.endswith(b"\n"):
         rest = stream.readline(LONGEST)
-    return (data + rest).removesuffix(b"\n") + b"\n" if complete else data[:start] + b"\n", complete
+    if too_long:
+        return data[: len(data) - held] + b"\n", True
+    return data + rest if not held or rest.endswith(b"\n") else data + rest + b"\n", False
 
 
 def _after_header(path: Path, data: bytes, columns: Sequence[str]) -> bytes:
