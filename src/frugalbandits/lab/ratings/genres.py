@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Source, fields_of, shown
+from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Source, fields, shown
 
 __all__ = ["HIGHEST", "REWARDS", "GenreRatings", "check_above", "read_costs"]
 
@@ -158,7 +158,7 @@ def read_costs(path: str | os.PathLike[str]) -> dict[str, float]:
     account, costs, columns = Account(Path(path)), dict[str, float](), ["name", "cost"]
 
     def use(text: str) -> None:
-        name, written = (part.strip() for part in fields_of(text, columns))
+        name, written = (part.strip() for part in fields(text, columns))
         if name in costs:
             raise Malformed(f"{name!r} stands in an earlier line too")
         if not _NUMBER.fullmatch(written):
@@ -166,7 +166,7 @@ def read_costs(path: str | os.PathLike[str]) -> dict[str, float]:
         costs[name] = float(written)
 
     for start, data in Files([account.path]).blocks(account, columns):
-        account.judge(enumerate(data.split(b"\n"), start), use)
+        account.judge(start, data, use)
     for line, why in account.faults:
         raise InputError(f"{path}, line {line}: {why}")
     account.close(len(costs))

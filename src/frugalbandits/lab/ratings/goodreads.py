@@ -90,7 +90,7 @@ def _read_reviews(files: Files, path: Path, counts: NDArray[np.int64]) -> Source
     for line, data in files.blocks(account):
         ratings = _ratings(data)
         if ratings is None:
-            account.judge(enumerate(data.split(b"\n"), line), use)
+            account.judge(line, data, use)
         else:
             counts += np.bincount(ratings, minlength=len(counts))
     return account.close(int(counts[1:].sum()), unrated=int(counts[0]))

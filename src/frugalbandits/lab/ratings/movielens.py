@@ -19,7 +19,7 @@ from frugalbandits.lab.ratings.reading import (
     Malformed,
     Progress,
     Source,
-    fields_of,
+    fields,
     shown,
 )
 
@@ -78,16 +78,14 @@ def read_movielens(
     >>> found.sources[1].faults
     (Fault(line=4, why="the rating 'five' is not one of 0.5, 1, ..., 5"),)
     """
-    ratings_path, movies_path = Path(ratings), Path(movies)
-    files = Files([movies_path, ratings_path], progress, block)
-    genres, of_movies = _read_movies(files, movies_path)
-    counts, of_ratings = _read_ratings(files, ratings_path, list(genres))
+    files = Files([Path(movies), Path(ratings)], progress, block)
+    genres, of_movies = _read_movies(files, Path(movies))
+    counts, of_ratings = _read_ratings(files, Path(ratings), list(genres))
     names = sorted({name for some in genres.values() for name in some if unlabelled or name != UNLABELLED})
     by_genre = np.zeros((len(names), _HALF_STARS), np.int64)
     for row, name in zip(by_genre, names, strict=True):
         row += counts[[name in some for some in genres.values()]].sum(axis=0)
-    values = [steps / 2 for steps in range(1, _HALF_STARS + 1)]
-    return GenreRatings.of(names, values, by_genre, of_movies, of_ratings)
+    return GenreRatings.of(names, np.arange(1, _HALF_STARS + 1) / 2, by_genre, of_movies, of_ratings)
 
 
 def _read_movies(files: Files, path: Path) -> tuple[dict[int, frozenset[str]], Source]:
@@ -95,7 +93,7 @@ def _read_movies(files: Files, path: Path) -> tuple[dict[int, frozenset[str]], S
     account, found = Account(path), dict[int, frozenset[str]]()
 
     def use(text: str) -> None:
-        movie, _, written = fields_of(text, _MOVIE_COLUMNS)
+        movie, _, written = fields(text, _MOVIE_COLUMNS)
         identity = _number("movieId", movie)
         if identity in found:
             raise Malformed(f"the movieId {identity} stands in an earlier line too")
@@ -104,9 +102,9 @@ def _read_movies(files: Files, path: Path) -> tuple[dict[int, frozenset[str]], S
             raise Malformed(f"there are no genres in {shown(written)}")
         found[identity] = genres
 
+    # A line at a time, so that a stray quote spoils no more than its line.
     for line, data in files.blocks(account, _MOVIE_COLUMNS):
-        # A line at a time, so that a stray quote spoils no more than its line.
-        account.judge(enumerate(data.split(b"\n"), line), use)
+        account.judge(line, data, use)
     return found, account.close(len(found))
 
 
@@ -130,8 +128,7 @@ def _read_ratings(files: Files, path: Path, movies: list[int]) -> tuple[NDArray[
         cells = table[clear["movieId"].to_numpy()] + _STEPS[clear["rating"].to_numpy()]
         counts += np.bincount(cells, minlength=counts.size).reshape(counts.shape)
         if clear.height < frame.height:
-            lines = data.split(b"\n")
-            account.judge(((line + row, lines[row]) for row in (~frame["clear"]).arg_true()), use)
+            account.judge(line, data, use, (~frame["clear"]).arg_true())
     return counts[1:], account.close(int(counts[1:].sum()), unknown=int(counts[0].sum()))
 
 
@@ -146,7 +143,7 @@ def _parsed(data: bytes) -> pl.DataFrame:
     read = partial(pl.read_csv, schema=_RATING_COLUMNS, quote_char=None, ignore_errors=True)
     try:
         frame = read(source, encoding="utf8-lossy")
-    except pl.exceptions.PolarsError:
+    except pl.exceptions.PolarsError:  # a line has too many fields
         frame = read(_TOO_MANY.sub(b"?", source), encoding="utf8-lossy")
     frame = frame.with_columns(pl.col("rating").cast(_SPELLINGS, strict=False).to_physical())
     clear = pl.all_horizontal(pl.all().is_not_null(), pl.col("movieId") < _LARGEST_TABLE)
@@ -155,7 +152,7 @@ def _parsed(data: bytes) -> pl.DataFrame:
 
 def _rating(text: str) -> tuple[int, int]:
     """Have the last word on a line: the movie's number, and half stars."""
-    user, movie, stars, timestamp = fields_of(text, list(_RATING_COLUMNS))
+    user, movie, stars, timestamp = fields(text, list(_RATING_COLUMNS))
     _number("userId", user)
     identity = _number("movieId", movie)
     found = _STARS.fullmatch(stars)

@@ -14,7 +14,7 @@ import numpy as np
 
 from frugalbandits.errors import InputError
 
-__all__ = ["BLOCK", "Account", "Fault", "Files", "Malformed", "Progress", "Source", "fields_of", "shown"]
+__all__ = ["BLOCK", "Account", "Fault", "Files", "Malformed", "Progress", "Source", "fields", "shown"]
 
 BLOCK = 1 << 22
 # A line may be no longer than this, so that a file without line ends does not fill the memory.
@@ -24,6 +24,8 @@ _LONGEST_SHOWN = 40
 
 # Called with a file's name, the bytes read so far and the bytes there are; 0 where that is not known.
 Progress: TypeAlias = Callable[[str, int, int], None]
+# Called with a line; raises what is below if that is malformed.
+Use: TypeAlias = Callable[[str], None]
 
 
 class Malformed(Exception):
@@ -69,16 +71,17 @@ class Account:
         if len(self.faults) < _FAULTS_SHOWN:
             self.faults.append(Fault(line, why))
 
-    def judge(self, lines: Iterable[tuple[int, bytes]], use: Callable[[str], None]) -> None:
-        """Use each line, given with its number, if it is not blank; count those that are malformed."""
-        for line, data in lines:
+    def judge(self, line: int, block: bytes, use: Use, rows: Iterable[int] | None = None) -> None:
+        """Use the lines of a block, or some of its rows, that are not blank; count malformed ones."""
+        lines = block.split(b"\n")
+        for row in range(len(lines)) if rows is None else rows:
             try:
-                if data.strip():
-                    use(data.decode("utf-8"))
+                if lines[row].strip():
+                    use(lines[row].decode("utf-8"))
             except UnicodeDecodeError:
-                self.fault(line, "the line is not UTF-8 text")
+                self.fault(line + row, "the line is not UTF-8 text")
             except Malformed as error:
-                self.fault(line, str(error))
+                self.fault(line + row, str(error))
 
     def close(self, used: int, unknown: int = 0, unrated: int = 0) -> Source:
         """Return what stood in the whole file; a file without one usable line is an error."""
@@ -151,15 +154,15 @@ def _after_header(path: Path, data: bytes, columns: Sequence[str]) -> bytes:
     return b"\n" * data.count(b"\n", 0, len(data) - len(rest)) + rest
 
 
-def fields_of(text: str, columns: Sequence[str]) -> list[str]:
+def fields(text: str, columns: Sequence[str]) -> list[str]:
     """Return the fields of one line of a CSV file."""
     try:
-        (fields,) = csv.reader([text], strict=True)
+        (found,) = csv.reader([text], strict=True)
     except (csv.Error, ValueError) as error:
         raise Malformed(f"the line is not CSV ({error})") from None
-    if len(fields) != len(columns):
-        raise Malformed(f"the number of fields is {len(fields)} in place of {len(columns)}")
-    return fields
+    if len(found) != len(columns):
+        raise Malformed(f"the number of fields is {len(found)} in place of {len(columns)}")
+    return found
 
 
 def shown(text: object) -> str:
