@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import re
+import zlib
 from collections import Counter
 from decimal import Decimal
 
@@ -266,6 +268,44 @@ def test_an_endless_line_is_malformed_and_is_not_kept(tmp_path, monkeypatch, blo
     path = tmp_path / "ratings.csv"
     blocks = reading.Files([path], block=block).blocks(reading.Account(path))
     assert max(len(data) for _, data in blocks) <= 200 + block + 1
+
+
+def test_faults_are_in_the_order_of_lines_whoever_found_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST", 200)
+    lines = [
+        b"1,22,4.0,9",
+        b"1,22,4.0,9,9",
+        b"1,22,4.0,x",
+        b"9" * 300,
+        b"1,22,+4,9",
+        b"1, 22,4.0,9",
+        b"1,22,4.0,9",
+    ]
+    for block in (1, 20, 60, 10_000):
+        source = movielens_of(tmp_path, HEADER + b"\r\n".join(lines), block=block).sources[1]
+        assert (source.used, [fault.line for fault in source.faults]) == (2, [3, 4, 5, 6, 7])
+
+
+@pytest.mark.parametrize(
+    "number", [b"1_0", b"nan", b"inf", b"1e1", b"0x1", b"+1", b" 1", b"1.0", b"\xd9\xa1", b"1\x00"]
+)
+def test_what_is_no_row_of_digits_is_no_number(tmp_path, number):
+    good = b"1,22,4.0,9\n"
+    for line in (b"%s,22,4.0,9\n", b"1,%s,4.0,9\n", b"1,22,4.0,%s\n"):
+        source = movielens_of(tmp_path, HEADER + good + line % number + good).sources[1]
+        assert (source.used, source.unknown_movies, [fault.line for fault in source.faults]) == (2, 0, [3])
+
+
+@pytest.mark.parametrize(
+    "magic", [gzip.compress(b'{"rating": 5}'), zlib.compress(b'{"rating": 5}'), b"x\x01\x00"]
+)
+@pytest.mark.parametrize("block", [1, 10_000])
+def test_packed_bytes_amid_lines_are_not_unpacked(tmp_path, magic, block):
+    noise = magic.replace(b"\n", b"")
+    (source,) = goodreads_of(tmp_path, noise + b'\n{"rating": 4}\n' + noise, block=block).sources
+    assert (source.used, [fault.line for fault in source.faults]) == (1, [1, 3])
+    source = movielens_of(tmp_path, HEADER + noise + b"\n1,22,4.0,9\n" + noise, block=block).sources[1]
+    assert (source.used, [fault.line for fault in source.faults]) == (1, [2, 4])
 
 
 def test_many_malformed_lines_are_counted_and_five_are_shown(tmp_path):

@@ -99,8 +99,8 @@ def _read_reviews(files: Files, path: Path, counts: NDArray[np.int64]) -> Source
 def _ratings(data: bytes) -> NDArray[np.int64] | None:
     """Return the ratings of a block; None if there is a line in it that plain Python must judge."""
     try:
-        # Strict: 4.0, true and "4" are not whole numbers here.
-        ratings = pl.read_ndjson(data, schema={"rating": pl.Int64})["rating"]
+        # Polars unpacks what begins as packed data does. It is strict: 4.0, true and "4" are no whole numbers.
+        ratings = pl.read_ndjson(b"\n" + data, schema={"rating": pl.Int64})["rating"]
     except pl.exceptions.PolarsError:
         return None
     clear = not ratings.null_count() and ratings.is_between(0, _STARS).all()
