@@ -20,12 +20,10 @@ __all__ = ["read_goodreads"]
 # Not those files of the same collection that hold reviews of all genres.
 _NAME = re.compile(r"goodreads_reviews_(?!(?:dedup|spoiler|spoiler_raw)\.)(.+?)\.json(?:\.gz)?")
 _STARS = 5
-# Of a block with one malformed line all lines are read by plain Python.
-_BLOCK = 1 << 20
 
 
 def read_goodreads(
-    folder: str | os.PathLike[str], progress: Progress | None = None, block: int = _BLOCK
+    folder: str | os.PathLike[str], progress: Progress | None = None, block: int = 1 << 20
 ) -> GenreRatings:
     r"""Count the ratings of each genre of the Goodreads Book Graph.
 
@@ -99,7 +97,7 @@ def _read_reviews(files: Files, path: Path, counts: NDArray[np.int64]) -> Source
 def _ratings(data: bytes) -> NDArray[np.int64] | None:
     """Return the ratings of a block; None if there is a line in it that plain Python must judge."""
     try:
-        # Polars unpacks what begins as packed data does. It is strict: 4.0, true and "4" are no whole numbers.
+        # Polars unpacks what begins as packed data does, and is strict: 4.0, true and "4" are not whole.
         ratings = pl.read_ndjson(b"\n" + data, schema={"rating": pl.Int64})["rating"]
     except pl.exceptions.PolarsError:
         return None

@@ -12,16 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from frugalbandits.lab.ratings.genres import GenreRatings
-from frugalbandits.lab.ratings.reading import (
-    BLOCK,
-    Account,
-    Files,
-    Malformed,
-    Progress,
-    Source,
-    fields,
-    shown,
-)
+from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Progress, Source, fields, shown
 
 __all__ = ["UNLABELLED", "read_movielens"]
 
@@ -45,7 +36,7 @@ def read_movielens(
     movies: str | os.PathLike[str],
     unlabelled: bool = True,
     progress: Progress | None = None,
-    block: int = BLOCK,
+    block: int = 1 << 22,
 ) -> GenreRatings:
     r"""Count the ratings of each genre of MovieLens.
 

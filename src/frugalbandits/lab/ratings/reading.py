@@ -14,9 +14,8 @@ import numpy as np
 
 from frugalbandits.errors import InputError
 
-__all__ = ["BLOCK", "Account", "Fault", "Files", "Malformed", "Progress", "Source", "fields", "shown"]
+__all__ = ["Account", "Fault", "Files", "Malformed", "Progress", "Source", "fields", "shown"]
 
-BLOCK = 1 << 22
 # A line may be no longer than this, so that a file without line ends does not fill the memory.
 LONGEST = 1 << 24
 _FAULTS_SHOWN = 5
@@ -96,7 +95,7 @@ class Account:
 class Files:
     """Files that are read one after the other; a caller who wants to know is told how far that is."""
 
-    def __init__(self, paths: list[Path], progress: Progress | None = None, block: int = BLOCK) -> None:
+    def __init__(self, paths: list[Path], progress: Progress | None = None, block: int = 1 << 20) -> None:
         if block < 1:
             raise InputError(f"a block must have 1 byte or more, but the size is {block!r}")
         self._progress, self._block, self._done = progress, min(block, LONGEST), 0
