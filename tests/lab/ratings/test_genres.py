@@ -9,6 +9,7 @@ import re
 import zlib
 from collections import Counter
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -296,9 +297,7 @@ def test_what_is_no_row_of_digits_is_no_number(tmp_path, number):
         assert (source.used, source.unknown_movies, [fault.line for fault in source.faults]) == (2, 0, [3])
 
 
-@pytest.mark.parametrize(
-    "magic", [gzip.compress(b'{"rating": 5}'), zlib.compress(b'{"rating": 5}'), b"x\x01\x00"]
-)
+@pytest.mark.parametrize("pack", [partial(gzip.compress, mtime=0), zlib.compress, lambda _: b"x\x01\x00"])
 @pytest.mark.parametrize("block", [1, 10_000])
 def test_packed_bytes_amid_lines_are_not_unpacked(tmp_path, pack, block):
     noise = pack(b'{"rating": 5}').replace(b"\n", b"")
