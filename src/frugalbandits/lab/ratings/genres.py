@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,11 @@ from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Source, fields, shown
 
-__all__ = ["HIGHEST", "REWARDS", "GenreRatings", "check_above", "read_costs"]
+__all__ = ["HIGHEST", "REWARDS", "Counts", "GenreRatings", "check_above", "read_costs"]
 
 HIGHEST = 5.0
 REWARDS = ("mean", "share")
+Counts: TypeAlias = NDArray[np.int64]
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
@@ -50,7 +52,7 @@ class GenreRatings:
 
     names: tuple[str, ...]
     values: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    counts: Counts
     sources: tuple[Source, ...] = ()
     without_ratings: tuple[str, ...] = ()
 
@@ -61,16 +63,15 @@ class GenreRatings:
             object.__setattr__(self, field, array)
 
     @classmethod
-    def of(
-        cls, genres: Sequence[str], values: Iterable[float], counts: NDArray[np.int64], *sources: Source
-    ) -> GenreRatings:
+    def of(cls, counts: Mapping[str, Counts], values: Sequence[float], *sources: Source) -> GenreRatings:
         """Put the genres without ratings aside."""
-        rated = {name for name, row in zip(genres, counts, strict=True) if row.any()}
-        names, none = ([name for name in genres if (name in rated) is wish] for wish in (True, False))
-        return cls(tuple(names), np.array([*values]), counts[counts.any(axis=1)], sources, tuple(none))
+        rated = {name: row for name, row in counts.items() if row.any()}
+        table = np.array([*rated.values()]).reshape(len(rated), len(values))
+        none = tuple(name for name in counts if name not in rated)
+        return cls(tuple(rated), np.array(values), table, sources, none)
 
     @property
-    def totals(self) -> NDArray[np.int64]:
+    def totals(self) -> Counts:
         """Number of ratings of each genre."""
         return np.asarray(self.counts.sum(axis=1))
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from frugalbandits.errors import InputError
-from frugalbandits.lab.ratings.genres import GenreRatings
+from frugalbandits.lab.ratings.genres import Counts, GenreRatings
 from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Progress, Source, shown
 
 __all__ = ["read_goodreads"]
@@ -55,9 +54,9 @@ def read_goodreads(
     """
     paths = _paths(Path(folder))
     files = Files(list(paths.values()), progress, block)
-    counts = np.zeros((len(paths), _STARS + 1), np.int64)
-    sources = [_read_reviews(files, path, row) for path, row in zip(paths.values(), counts, strict=True)]
-    return GenreRatings.of(list(paths), range(1, _STARS + 1), counts[:, 1:], *sources)
+    counts = {genre: np.zeros(_STARS + 1, np.int64) for genre in paths}
+    sources = [_read_reviews(files, path, counts[genre]) for genre, path in paths.items()]
+    return GenreRatings.of({genre: row[1:] for genre, row in counts.items()}, [1, 2, 3, 4, 5], *sources)
 
 
 def _paths(folder: Path) -> dict[str, Path]:
@@ -78,7 +77,7 @@ def _paths(folder: Path) -> dict[str, Path]:
     return dict(sorted(paths.items()))
 
 
-def _read_reviews(files: Files, path: Path, counts: NDArray[np.int64]) -> Source:
+def _read_reviews(files: Files, path: Path, counts: Counts) -> Source:
     """Count the ratings 0 to 5 of a file."""
     account = Account(path)
 
@@ -94,7 +93,7 @@ def _read_reviews(files: Files, path: Path, counts: NDArray[np.int64]) -> Source
     return account.close(int(counts[1:].sum()), unrated=int(counts[0]))
 
 
-def _ratings(data: bytes) -> NDArray[np.int64] | None:
+def _ratings(data: bytes) -> Counts | None:
     """Return the ratings of a block; None if there is a line in it that plain Python must judge."""
     try:
         # Polars unpacks what begins as packed data does, and is strict: 4.0, true and "4" are not whole.

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from frugalbandits.lab.ratings.genres import GenreRatings
+from frugalbandits.lab.ratings.genres import Counts, GenreRatings
 from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Progress, Source, fields, shown
 
 __all__ = ["UNLABELLED", "read_movielens"]
@@ -73,10 +72,8 @@ def read_movielens(
     genres, of_movies = _read_movies(files, Path(movies))
     counts, of_ratings = _read_ratings(files, Path(ratings), list(genres))
     names = sorted({name for some in genres.values() for name in some if unlabelled or name != UNLABELLED})
-    by_genre = np.zeros((len(names), _HALF_STARS), np.int64)
-    for row, name in zip(by_genre, names, strict=True):
-        row += counts[[name in some for some in genres.values()]].sum(axis=0)
-    return GenreRatings.of(names, np.arange(1, _HALF_STARS + 1) / 2, by_genre, of_movies, of_ratings)
+    of_genre = {name: counts[[name in some for some in genres.values()]].sum(axis=0) for name in names}
+    return GenreRatings.of(of_genre, [steps / 2 for steps in range(1, 11)], of_movies, of_ratings)
 
 
 def _read_movies(files: Files, path: Path) -> tuple[dict[int, frozenset[str]], Source]:
@@ -99,13 +96,13 @@ def _read_movies(files: Files, path: Path) -> tuple[dict[int, frozenset[str]], S
     return found, account.close(len(found))
 
 
-def _read_ratings(files: Files, path: Path, movies: list[int]) -> tuple[NDArray[np.int64], Source]:
+def _read_ratings(files: Files, path: Path, movies: list[int]) -> tuple[Counts, Source]:
     """Return how often each movie, in the order of `movies`, got 1 to 10 half stars."""
     # Place 0 is that of all unknown movies. Memory for numbers that do not occur is never touched.
     table = np.zeros(_LARGEST_TABLE, np.int64)
-    places = {identity: place for place, identity in enumerate(movies, 1)}
-    small = [identity for identity in movies if identity < _LARGEST_TABLE]
-    table[small] = [places[identity] * _HALF_STARS for identity in small]
+    places = {movie: place for place, movie in enumerate(movies, 1)}
+    small = [movie for movie in movies if movie < _LARGEST_TABLE]
+    table[small] = [places[movie] * _HALF_STARS for movie in small]
     counts = np.zeros((len(movies) + 1, _HALF_STARS), np.int64)
 
     def use(text: str) -> None:

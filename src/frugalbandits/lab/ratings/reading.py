@@ -107,7 +107,7 @@ class Files:
 
         The header is checked and made blank, the last line has an end, and lines that are too long are blank.
         """
-        path, line, before, to_check = account.path, 1, self._done, bool(columns)
+        path, line, before = account.path, 1, self._done
         try:
             with path.open("rb") as file:
                 stream = cast(BinaryIO, gzip.GzipFile(fileobj=file) if path.name.endswith(".gz") else file)
@@ -117,8 +117,8 @@ class Files:
                     self._done = before + file.tell() if file.seekable() else self._done + len(data)
                     if self._progress is not None:
                         self._progress(path.name, self._done, self._total)
-                    if to_check and data.strip():
-                        data, to_check = _after_header(path, data, columns), False
+                    if columns and data.strip():
+                        data, columns = _after_header(path, data, columns), ()
                     yield line, data
                     line += int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
                     if too_long:
