@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from frugalbandits.errors import InputError
 from frugalbandits.lab.ratings.genres import Counts, GenreRatings
@@ -95,6 +94,8 @@ def _read_reviews(files: Files, path: Path, counts: Counts) -> Source:
 
 def _ratings(data: bytes) -> Counts | None:
     """Return the ratings of a block; None if there is a line in it that plain Python must judge."""
+    import polars as pl
+
     try:
         # Polars unpacks what begins as packed data does, and is strict: 4.0, true and "4" are not whole.
         ratings = pl.read_ndjson(b"\n" + data, schema={"rating": pl.Int64})["rating"]

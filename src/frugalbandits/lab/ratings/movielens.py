@@ -6,22 +6,25 @@ import os
 import re
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from frugalbandits.lab.ratings.genres import Counts, GenreRatings
 from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Progress, Source, fields, shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["UNLABELLED", "read_movielens"]
 
 UNLABELLED = "(no genres listed)"
 
 _MOVIE_COLUMNS = ["movieId", "title", "genres"]
-_RATING_COLUMNS = {"userId": pl.UInt32, "movieId": pl.UInt32, "rating": pl.String, "timestamp": pl.UInt64}
+_RATING_COLUMNS = ["userId", "movieId", "rating", "timestamp"]
 _HALF_STARS = 10
 # The usual spellings of ratings, and the place of each among the ten.
-_SPELLINGS = pl.Enum([f"{steps / 2:.1f}" for steps in range(1, 11)] + list("12345"))
+_SPELLINGS = [f"{steps / 2:.1f}" for steps in range(1, 11)] + list("12345")
 _STEPS = np.array([*range(10), *range(1, 10, 2)])
 # Movies with higher numbers are looked up in plain Python.
 _LARGEST_TABLE = 1 << 24
@@ -110,7 +113,7 @@ def _read_ratings(files: Files, path: Path, movies: list[int]) -> tuple[Counts, 
         counts[places.get(identity, 0), steps - 1] += 1
 
     account = Account(path)
-    for line, data in files.blocks(account, list(_RATING_COLUMNS)):
+    for line, data in files.blocks(account, _RATING_COLUMNS):
         frame = _parsed(data)
         clear = frame.filter("clear")
         cells = table[clear["movieId"].to_numpy()] + _STEPS[clear["rating"].to_numpy()]
@@ -122,25 +125,28 @@ def _read_ratings(files: Files, path: Path, movies: list[int]) -> tuple[Counts, 
 
 def _parsed(data: bytes) -> pl.DataFrame:
     """Return of each line the movie, the place of the rating in the spellings, and if all of it is clear."""
+    import polars as pl
+
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     # Polars reads numbers with blanks or a plus sign, too: a question mark makes plain Python judge the line.
     for lenient in b"\r\t +":
         data = data.replace(bytes([lenient]), b"?")
     source = ",".join(_RATING_COLUMNS).encode() + b"\n" + data
-    read = partial(pl.read_csv, schema=_RATING_COLUMNS, quote_char=None, ignore_errors=True)
+    schema = dict(zip(_RATING_COLUMNS, (pl.UInt32, pl.UInt32, pl.String, pl.UInt64), strict=True))
+    read = partial(pl.read_csv, schema=schema, quote_char=None, ignore_errors=True)
     try:
         frame = read(source, encoding="utf8-lossy")
     except pl.exceptions.PolarsError:  # a line has too many fields
         frame = read(_TOO_MANY.sub(b"?", source), encoding="utf8-lossy")
-    frame = frame.with_columns(pl.col("rating").cast(_SPELLINGS, strict=False).to_physical())
+    frame = frame.with_columns(pl.col("rating").cast(pl.Enum(_SPELLINGS), strict=False).to_physical())
     clear = pl.all_horizontal(pl.all().is_not_null(), pl.col("movieId") < _LARGEST_TABLE)
     return frame.select("movieId", "rating", clear=clear)
 
 
 def _rating(text: str) -> tuple[int, int]:
     """Have the last word on a line: the movie's number, and half stars."""
-    user, movie, stars, timestamp = fields(text, list(_RATING_COLUMNS))
+    user, movie, stars, timestamp = fields(text, _RATING_COLUMNS)
     _number("userId", user)
     identity = _number("movieId", movie)
     found = _STARS.fullmatch(stars)
