@@ -34,9 +34,10 @@ TEXT = """\
 
 {lines:,} ratings of {movies:,} movies in a `ratings.csv` of {size:.0f} MB, and {reviews:,} reviews in a
 `goodreads_reviews_GENRE.json` of {review_size:.0f} MB, plain and packed, all made up; seconds of one reading
-in a new process, after a small one that loads the compiled code, and the highest memory of that process. The
-baselines do as much in plain Python, with the modules csv and json, on the first {some:,} ratings and
-{few:,} reviews; their seconds are extrapolated to all lines. All are medians of {rounds} measurements.
+in a new process, after a small one that loads what is needed, and the highest memory of that process. Polars
+uses all cores. The baselines do as much in plain Python, with the modules csv and json, on the first
+{some:,} ratings and {few:,} reviews; their seconds are extrapolated to all lines. All are medians of
+{rounds} measurements.
 """
 
 _READ = """

@@ -239,18 +239,20 @@ def test_files_of_costs(tmp_path):
     path.write_bytes(b'\xef\xbb\xbfname,cost\r\n\r\n"a, b", 0.5\r\nc,2')
     assert read_costs(path) == {"a, b": 0.5, "c": 2}
     for text, message in (
-        ("", "the first line must be 'name,cost', but it is empty"),
-        ("a,1\n", "must be 'name,cost', but it begins with 'a,1'"),
+        ("", r"costs.csv' has no usable lines \(there are none\)"),
+        ("a,1\n", "costs.csv: the first line must be 'name,cost', but the file begins with 'a,1'"),
         ("name,cost\na\n", "line 2: the number of fields is 1 in place of 2"),
         ("name,cost\na,1\na,2\n", "line 3: 'a' stands in an earlier line too"),
         ("name,cost\na,cheap\n", "line 2: the cost 'cheap' is not a number"),
+        ("name,cost\na,1\n\nb,1_0\n", "line 4: the cost '1_0' is not a number"),
+        ("name,cost\na,nan\n", "line 2: the cost 'nan' is not a number"),
         ('name,cost\n"a', "unexpected end of data"),
     ):
         path.write_text(text)
         with pytest.raises(fb.InputError, match=message):
             read_costs(path)
-    path.write_bytes(b"\xff")
-    with pytest.raises(fb.InputError, match="not UTF-8"):
+    path.write_bytes(b"name,cost\n\xff,1")
+    with pytest.raises(fb.InputError, match="line 2: the line is not UTF-8 text"):
         read_costs(path)
     with pytest.raises(fb.InputError, match="No such file"):
         read_costs(tmp_path / "none.csv")

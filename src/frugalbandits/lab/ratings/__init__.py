@@ -10,17 +10,7 @@ from __future__ import annotations
 from frugalbandits.lab.ratings.genres import REWARDS, GenreRatings, check_above, read_costs
 from frugalbandits.lab.ratings.goodreads import read_goodreads
 from frugalbandits.lab.ratings.movielens import UNLABELLED, read_movielens
-from frugalbandits.lab.ratings.reading import BLOCK, Fault, Source
+from frugalbandits.lab.ratings.reading import Fault, Source
 
-__all__ = [
-    "BLOCK",
-    "REWARDS",
-    "UNLABELLED",
-    "Fault",
-    "GenreRatings",
-    "Source",
-    "check_above",
-    "read_costs",
-    "read_goodreads",
-    "read_movielens",
-]
+__all__ = ["REWARDS", "UNLABELLED", "Fault", "GenreRatings", "Source"]
+__all__ += ["check_above", "read_costs", "read_goodreads", "read_movielens"]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.ratings.reading import Source
+from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Source, fields, shown
 
-__all__ = ["HIGHEST", "REWARDS", "GenreRatings", "check_above", "collect", "read_costs"]
+__all__ = ["HIGHEST", "REWARDS", "Counts", "GenreRatings", "check_above", "read_costs"]
 
 HIGHEST = 5.0
 REWARDS = ("mean", "share")
+Counts: TypeAlias = NDArray[np.int64]
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class GenreRatings:
 
     names: tuple[str, ...]
     values: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    counts: Counts
     sources: tuple[Source, ...] = ()
     without_ratings: tuple[str, ...] = ()
 
@@ -60,8 +62,16 @@ class GenreRatings:
             array.setflags(write=False)
             object.__setattr__(self, field, array)
 
+    @classmethod
+    def of(cls, counts: Mapping[str, Counts], values: Sequence[float], *sources: Source) -> GenreRatings:
+        """Put the genres without ratings aside."""
+        rated = {name: row for name, row in counts.items() if row.any()}
+        table = np.array([*rated.values()]).reshape(len(rated), len(values))
+        none = tuple(name for name in counts if name not in rated)
+        return cls(tuple(rated), np.array(values), table, sources, none)
+
     @property
-    def totals(self) -> NDArray[np.int64]:
+    def totals(self) -> Counts:
         """Number of ratings of each genre."""
         return np.asarray(self.counts.sum(axis=1))
 
@@ -134,21 +144,6 @@ def check_above(above: float) -> float:
     return above
 
 
-def collect(
-    names: Sequence[str], values: Sequence[float], counts: NDArray[np.int64], sources: Sequence[Source]
-) -> GenreRatings:
-    """Put genres in order, those without ratings aside."""
-    order = sorted(range(len(names)), key=lambda place: names[place])
-    rated = [place for place in order if counts[place].any()]
-    return GenreRatings(
-        tuple(names[place] for place in rated),
-        np.array(values, np.float64),
-        counts[rated],
-        tuple(sources),
-        tuple(names[place] for place in order if not counts[place].any()),
-    )
-
-
 def read_costs(path: str | os.PathLike[str]) -> dict[str, float]:
     r"""Read the costs of genres from a CSV file with the columns name and cost.
 
@@ -161,31 +156,21 @@ def read_costs(path: str | os.PathLike[str]) -> dict[str, float]:
     ...     read_costs(path)
     {'Comedy': 0.2, 'Drama': 0.5}
     """
-    source = Path(path)
-    try:
-        text = source.read_bytes().decode("utf-8-sig")
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        rows = [(reader.line_num, [field.strip() for field in row]) for row in reader if any(row)]
-    except UnicodeDecodeError as error:
-        raise InputError(f"cannot read {str(source)!r}: it is not UTF-8 text ({error.reason})") from error
-    except OSError as error:
-        raise InputError(f"cannot read {str(source)!r}: {error.strerror}") from error
-    except csv.Error as error:
-        raise InputError(f"cannot read {str(source)!r}: line {reader.line_num}: {error}") from error
-    if not rows or rows[0][1] != ["name", "cost"]:
-        begins = f"it begins with {','.join(rows[0][1])!r}" if rows else "it is empty"
-        raise InputError(f"{source}: the first line must be 'name,cost', but {begins}")
-    costs: dict[str, float] = {}
-    for line, row in rows[1:]:
-        if len(row) != 2:
-            raise InputError(f"{source}, line {line}: the number of fields is {len(row)} in place of 2")
-        name, written = row
+    account, costs, columns = Account(Path(path)), dict[str, float](), ["name", "cost"]
+
+    def use(text: str) -> None:
+        name, written = (part.strip() for part in fields(text, columns))
         if name in costs:
-            raise InputError(f"{source}, line {line}: {name!r} stands in an earlier line too")
-        try:
-            costs[name] = float(written)
-        except ValueError:
-            raise InputError(f"{source}, line {line}: the cost {written!r} is not a number") from None
+            raise Malformed(f"{name!r} stands in an earlier line too")
+        if not _NUMBER.fullmatch(written):
+            raise Malformed(f"the cost {shown(written)} is not a number")
+        costs[name] = float(written)
+
+    for start, data in Files([account.path]).blocks(account, columns):
+        account.judge(start, data, use)
+    for line, why in account.faults:
+        raise InputError(f"{path}, line {line}: {why}")
+    account.close(len(costs))
     return costs
 
 

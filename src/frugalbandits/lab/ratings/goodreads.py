@@ -8,35 +8,20 @@ import re
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from frugalbandits.core.jit import announced, machine_code
 from frugalbandits.errors import InputError
-from frugalbandits.lab.ratings import scan
-from frugalbandits.lab.ratings.genres import GenreRatings, collect
-from frugalbandits.lab.ratings.reading import (
-    BLOCK,
-    LONGEST,
-    Account,
-    Malformed,
-    Meter,
-    Progress,
-    Source,
-    blocks,
-    shown,
-)
+from frugalbandits.lab.ratings.genres import Counts, GenreRatings
+from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Progress, Source, shown
 
 __all__ = ["read_goodreads"]
 
-_NAME = re.compile(r"goodreads_reviews_(.+?)\.json(?:\.gz)?")
-# Files of the same collection that hold reviews of all genres.
-_ALL_GENRES = ("dedup", "spoiler", "spoiler_raw")
+# Not those files of the same collection that hold reviews of all genres.
+_NAME = re.compile(r"goodreads_reviews_(?!(?:dedup|spoiler|spoiler_raw)\.)(.+?)\.json(?:\.gz)?")
 _STARS = 5
-_UNCLEAR_AT_ONCE = 1 << 14
 
 
 def read_goodreads(
-    folder: str | os.PathLike[str], progress: Progress | None = None, block: int = BLOCK
+    folder: str | os.PathLike[str], progress: Progress | None = None, block: int = 1 << 20
 ) -> GenreRatings:
     r"""Count the ratings of each genre of the Goodreads Book Graph.
 
@@ -66,79 +51,65 @@ def read_goodreads(
     >>> found.names, found.means.tolist(), found.sources[0].unrated
     (('poetry', 'romance'), [4.0, 5.0], 1)
     """
-    files = _files(Path(folder))
-    meter = Meter(list(files.values()), progress)
-    counts = np.zeros((len(files), _STARS + 1), np.int64)
-    sources = [_read_reviews(path, counts[place], meter, block) for place, path in enumerate(files.values())]
-    return collect(list(files), range(1, _STARS + 1), counts[:, 1:], sources)
+    paths = _paths(Path(folder))
+    files = Files(list(paths.values()), progress, block)
+    counts = {genre: np.zeros(_STARS + 1, np.int64) for genre in paths}
+    sources = [_read_reviews(files, path, counts[genre]) for genre, path in paths.items()]
+    return GenreRatings.of({genre: row[1:] for genre, row in counts.items()}, [1, 2, 3, 4, 5], *sources)
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def _paths(folder: Path) -> dict[str, Path]:
     """Return the file of each genre, by name."""
     try:
-        paths = sorted(path for path in folder.iterdir() if path.is_file())
+        inside = sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:
         raise InputError(f"cannot read the folder {str(folder)!r}: {error.strerror}") from error
-    files: dict[str, Path] = {}
-    for path in paths:
-        found = _NAME.fullmatch(path.name)
-        if found is None or found[1] in _ALL_GENRES:
-            continue
-        if found[1] in files:
-            raise InputError(
-                f"the genre {found[1]!r} has two files in {str(folder)!r}: "
-                f"{files[found[1]].name} and {path.name}"
-            )
-        files[found[1]] = path
-    if not files:
+    paths: dict[str, Path] = {}
+    for path in inside:
+        if found := _NAME.fullmatch(path.name):
+            other = paths.setdefault(found[1], path)
+            if other != path:
+                two = f"{other.name} and {path.name}"
+                raise InputError(f"the genre {found[1]!r} has two files in {str(folder)!r}: {two}")
+    if not paths:
         raise InputError(f"there is no file goodreads_reviews_GENRE.json or .json.gz in {str(folder)!r}")
-    return dict(sorted(files.items()))
+    return dict(sorted(paths.items()))
 
 
-def _read_reviews(path: Path, counts: NDArray[np.int64], meter: Meter, block: int) -> Source:
+def _read_reviews(files: Files, path: Path, counts: Counts) -> Source:
+    """Count the ratings 0 to 5 of a file."""
     account = Account(path)
-    unclear = np.empty((_UNCLEAR_AT_ONCE, 3), np.int64)
-    with announced("the reader of reviews", (__name__,)):
-        machine_code(scan.scan_reviews)(np.frombuffer(b"", np.uint8), 0, True, LONGEST, counts, unclear)
-    lines_before = 1
-    for data in blocks(path, block, meter):
-        utf8 = _is_utf8(data)
-        at = 0
-        while at < len(data):
-            at, lines, rows = machine_code(scan.scan_reviews)(
-                np.frombuffer(data, np.uint8), at, utf8, LONGEST, counts, unclear
-            )
-            for line, start, stop in unclear[:rows].tolist():
-                text = data[start:stop]
-                if not text.strip():
-                    continue
-                try:
-                    counts[_rating(text)] += 1
-                except Malformed as fault:
-                    account.fault(lines_before + line, str(fault))
-            lines_before += lines
-    account.unrated, account.used = int(counts[0]), int(counts[1:].sum())
-    return account.close()
+
+    def use(text: str) -> None:
+        counts[_rating(text)] += 1
+
+    for line, data in files.blocks(account):
+        ratings = _ratings(data)
+        if ratings is None:
+            account.judge(line, data, use)
+        else:
+            counts += np.bincount(ratings, minlength=len(counts))
+    return account.close(int(counts[1:].sum()), unrated=int(counts[0]))
 
 
-def _is_utf8(data: bytes) -> bool:
-    if data.isascii():
-        return True
+def _ratings(data: bytes) -> Counts | None:
+    """Return the ratings of a block; None if there is a line in it that plain Python must judge."""
+    import polars as pl
+
     try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+        # Polars unpacks what begins as packed data does, and is strict: 4.0, true and "4" are not whole.
+        ratings = pl.read_ndjson(b"\n" + data, schema={"rating": pl.Int64})["rating"]
+    except pl.exceptions.PolarsError:
+        return None
+    clear = not ratings.null_count() and ratings.is_between(0, _STARS).all()
+    return ratings.to_numpy() if clear else None
 
 
-def _rating(text: bytes) -> int:
-    """Have the last word on a line that the compiled reader did not understand."""
-    if len(text) > LONGEST:
-        raise Malformed(f"the line is longer than {LONGEST:,} bytes")
+def _rating(text: str) -> int:
+    """Have the last word on a line of a block that polars did not take."""
     try:
-        review = json.loads(text.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise Malformed("the line is not UTF-8 text") from None
+        # Of two fields with one name polars takes the first.
+        review = json.loads(text, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
     except json.JSONDecodeError as error:
         raise Malformed(f"the line is not JSON ({error.msg}, column {error.colno})") from None
     except (ValueError, RecursionError) as error:

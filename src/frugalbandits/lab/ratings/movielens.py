@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from frugalbandits.core.jit import announced, machine_code
-from frugalbandits.errors import InputError
-from frugalbandits.lab.ratings.genres import GenreRatings, collect
-from frugalbandits.lab.ratings.reading import (
-    BLOCK,
-    LONGEST,
-    Account,
-    Malformed,
-    Meter,
-    Progress,
-    Source,
-    blocks,
-    shown,
-)
-from frugalbandits.lab.ratings.scan import NOT_IN_TABLE, UNKNOWN, scan_ratings
+from frugalbandits.lab.ratings.genres import Counts, GenreRatings
+from frugalbandits.lab.ratings.reading import Account, Files, Malformed, Progress, Source, fields, shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["UNLABELLED", "read_movielens"]
 
 UNLABELLED = "(no genres listed)"
 
-_RATING_COLUMNS = ["userId", "movieId", "rating", "timestamp"]
 _MOVIE_COLUMNS = ["movieId", "title", "genres"]
+_RATING_COLUMNS = ["userId", "movieId", "rating", "timestamp"]
 _HALF_STARS = 10
-# A table of numbers up to here takes 64 MB at most; movies with higher numbers are looked up in plain Python.
+# The usual spellings of ratings, and the place of each among the ten.
+_SPELLINGS = [f"{steps / 2:.1f}" for steps in range(1, 11)] + list("12345")
+_STEPS = np.array([*range(10), *range(1, 10, 2)])
+# Movies with higher numbers are looked up in plain Python.
 _LARGEST_TABLE = 1 << 24
-_UNCLEAR_AT_ONCE = 1 << 14
-_WHOLE = re.compile(r"[0-9]+")
-_LONGEST_NUMBER = 100
+_TOO_MANY = re.compile(rb"(?m)^(?:[^,\n]*,){4}.*")
+_WHOLE = re.compile(r"[0-9]{1,100}")
 _STARS = re.compile(r"0*([0-5])(?:\.(5?)0*)?")
 
 
@@ -48,7 +38,7 @@ def read_movielens(
     movies: str | os.PathLike[str],
     unlabelled: bool = True,
     progress: Progress | None = None,
-    block: int = BLOCK,
+    block: int = 1 << 22,
 ) -> GenreRatings:
     r"""Count the ratings of each genre of MovieLens.
 
@@ -81,164 +71,93 @@ def read_movielens(
     >>> found.sources[1].faults
     (Fault(line=4, why="the rating 'five' is not one of 0.5, 1, ..., 5"),)
     """
-    ratings_path, movies_path = Path(ratings), Path(movies)
-    meter = Meter([movies_path, ratings_path], progress)
-    catalogue, of_movies = _read_movies(movies_path, meter, block)
-    counts, of_ratings = _read_ratings(ratings_path, catalogue, meter, block)
-    names = sorted(catalogue.genres if unlabelled else catalogue.genres - {UNLABELLED})
-    place = {name: number for number, name in enumerate(names)}
-    pairs = [
-        (place[name], movie)
-        for movie, genres in enumerate(catalogue.of_movie)
-        for name in genres
-        if name in place
-    ]
-    by_genre = np.zeros((len(names), _HALF_STARS + 1), np.int64)
-    if pairs:
-        genre, movie = np.array(pairs).T
-        np.add.at(by_genre, genre, counts[movie])
-    values = [steps / 2 for steps in range(1, _HALF_STARS + 1)]
-    return collect(names, values, by_genre[:, 1:], [of_movies, of_ratings])
+    files = Files([Path(movies), Path(ratings)], progress, block)
+    genres, of_movies = _read_movies(files, Path(movies))
+    counts, of_ratings = _read_ratings(files, Path(ratings), list(genres))
+    names = sorted({name for some in genres.values() for name in some if unlabelled or name != UNLABELLED})
+    of_genre = {name: counts[[name in some for some in genres.values()]].sum(axis=0) for name in names}
+    return GenreRatings.of(of_genre, [steps / 2 for steps in range(1, 11)], of_movies, of_ratings)
 
 
-class _Catalogue(NamedTuple):
-    """The movies: the place of each number, and the genres at each place."""
+def _read_movies(files: Files, path: Path) -> tuple[dict[int, frozenset[str]], Source]:
+    """Return the genres of each movie, by its number."""
+    account, found = Account(path), dict[int, frozenset[str]]()
 
-    places: dict[int, int]
-    of_movie: list[frozenset[str]]
-    genres: set[str]
-
-
-def _read_movies(path: Path, meter: Meter, block: int) -> tuple[_Catalogue, Source]:
-    account = Account(path)
-    catalogue = _Catalogue({}, [], set())
-    sets: dict[str, frozenset[str]] = {}  # a few thousand serve all movies
-    line = 0
-    for data in _after_header(path, _MOVIE_COLUMNS, meter, block):
-        # A line at a time, so that a stray quote spoils no more than its line.
-        for text in data.removesuffix(b"\n").split(b"\n"):
-            line += 1
-            if not text.strip():
-                continue
-            try:
-                movie, _, written = _fields(text, _MOVIE_COLUMNS)
-                identity = _number("movieId", movie)
-                if identity in catalogue.places:
-                    raise Malformed(f"the movieId {identity} stands in an earlier line too")
-                genres = sets.setdefault(
-                    written, frozenset(part.strip() for part in written.split("|")) - {""}
-                )
-                if not genres:
-                    raise Malformed(f"there are no genres in {shown(written)}")
-            except Malformed as fault:
-                account.fault(line, str(fault))
-                continue
-            catalogue.places[identity] = len(catalogue.of_movie)
-            catalogue.of_movie.append(genres)
-            catalogue.genres.update(genres)
-            account.used += 1
-    return catalogue, account.close()
-
-
-def _read_ratings(
-    path: Path, catalogue: _Catalogue, meter: Meter, block: int
-) -> tuple[NDArray[np.int64], Source]:
-    account = Account(path)
-    table, beyond = _table(catalogue.places)
-    counts = np.zeros((len(catalogue.of_movie), _HALF_STARS + 1), np.int64)
-    unclear = np.empty((_UNCLEAR_AT_ONCE, 3), np.int64)
-    with announced("the reader of ratings", (__name__,)):
-        machine_code(scan_ratings)(np.frombuffer(b"", np.uint8), 0, table, beyond, counts, unclear)
-    lines_before = 1
-    for data in _after_header(path, _RATING_COLUMNS, meter, block):
-        at = 0
-        while at < len(data):
-            at, lines, used, unknown, rows = machine_code(scan_ratings)(
-                np.frombuffer(data, np.uint8), at, table, beyond, counts, unclear
-            )
-            account.used += used
-            account.unknown_movies += unknown
-            for line, start, stop in unclear[:rows].tolist():
-                _count_rating(data[start:stop], lines_before + line, catalogue, counts, account)
-            lines_before += lines
-    return counts, account.close()
-
-
-def _table(places: dict[int, int]) -> tuple[NDArray[np.int32], int]:
-    """Return the place of each number, and what is to be thought of numbers past the end."""
-    most = max(places, default=0) + 1
-    table = np.full(min(most, _LARGEST_TABLE), UNKNOWN, np.int32)
-    small = [identity for identity in places if identity < len(table)]
-    table[small] = [places[identity] for identity in small]
-    return table, UNKNOWN if most == len(table) else NOT_IN_TABLE
-
-
-def _count_rating(
-    text: bytes, line: int, catalogue: _Catalogue, counts: NDArray[np.int64], account: Account
-) -> None:
-    """Have the last word on a line that the compiled reader did not understand."""
-    if not text.strip():
-        return
-    try:
-        user, movie, stars, timestamp = _fields(text, _RATING_COLUMNS)
-        _number("userId", user)
+    def use(text: str) -> None:
+        movie, _, written = fields(text, _MOVIE_COLUMNS)
         identity = _number("movieId", movie)
-        found = _STARS.fullmatch(stars)
-        steps = 2 * int(found[1]) + (found[2] == "5") if found else 0
-        if not 1 <= steps <= _HALF_STARS:
-            raise Malformed(f"the rating {shown(stars)} is not one of 0.5, 1, ..., 5")
-        _number("timestamp", timestamp)
-    except Malformed as fault:
-        account.fault(line, str(fault))
-        return
-    if identity in catalogue.places:
-        counts[catalogue.places[identity], steps] += 1
-        account.used += 1
-    else:
-        account.unknown_movies += 1
+        if identity in found:
+            raise Malformed(f"the movieId {identity} stands in an earlier line too")
+        genres = frozenset(part.strip() for part in written.split("|")) - {""}
+        if not genres:
+            raise Malformed(f"there are no genres in {shown(written)}")
+        found[identity] = genres
+
+    # A line at a time, so that a stray quote spoils no more than its line.
+    for line, data in files.blocks(account, _MOVIE_COLUMNS):
+        account.judge(line, data, use)
+    return found, account.close(len(found))
+
+
+def _read_ratings(files: Files, path: Path, movies: list[int]) -> tuple[Counts, Source]:
+    """Return how often each movie, in the order of `movies`, got 1 to 10 half stars."""
+    # Place 0 is that of all unknown movies. Memory for numbers that do not occur is never touched.
+    table = np.zeros(_LARGEST_TABLE, np.int64)
+    places = {movie: place for place, movie in enumerate(movies, 1)}
+    small = [movie for movie in movies if movie < _LARGEST_TABLE]
+    table[small] = [places[movie] * _HALF_STARS for movie in small]
+    counts = np.zeros((len(movies) + 1, _HALF_STARS), np.int64)
+
+    def use(text: str) -> None:
+        identity, steps = _rating(text)
+        counts[places.get(identity, 0), steps - 1] += 1
+
+    account = Account(path)
+    for line, data in files.blocks(account, _RATING_COLUMNS):
+        frame = _parsed(data)
+        clear = frame.filter("clear")
+        cells = table[clear["movieId"].to_numpy()] + _STEPS[clear["rating"].to_numpy()]
+        counts += np.bincount(cells, minlength=counts.size).reshape(counts.shape)
+        if clear.height < frame.height:
+            account.judge(line, data, use, (~frame["clear"]).arg_true())
+    return counts[1:], account.close(int(counts[1:].sum()), unknown=int(counts[0].sum()))
+
+
+def _parsed(data: bytes) -> pl.DataFrame:
+    """Return of each line the movie, the place of the rating in the spellings, and if all of it is clear."""
+    import polars as pl
+
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    # Polars reads numbers with blanks or a plus sign, too: a question mark makes plain Python judge the line.
+    for lenient in b"\r\t +":
+        data = data.replace(bytes([lenient]), b"?")
+    source = ",".join(_RATING_COLUMNS).encode() + b"\n" + data
+    schema = dict(zip(_RATING_COLUMNS, (pl.UInt32, pl.UInt32, pl.String, pl.UInt64), strict=True))
+    read = partial(pl.read_csv, schema=schema, quote_char=None, ignore_errors=True)
+    try:
+        frame = read(source, encoding="utf8-lossy")
+    except pl.exceptions.PolarsError:  # a line has too many fields
+        frame = read(_TOO_MANY.sub(b"?", source), encoding="utf8-lossy")
+    frame = frame.with_columns(pl.col("rating").cast(pl.Enum(_SPELLINGS), strict=False).to_physical())
+    clear = pl.all_horizontal(pl.all().is_not_null(), pl.col("movieId") < _LARGEST_TABLE)
+    return frame.select("movieId", "rating", clear=clear)
+
+
+def _rating(text: str) -> tuple[int, int]:
+    """Have the last word on a line: the movie's number, and half stars."""
+    user, movie, stars, timestamp = fields(text, _RATING_COLUMNS)
+    _number("userId", user)
+    identity = _number("movieId", movie)
+    found = _STARS.fullmatch(stars)
+    steps = 2 * int(found[1]) + (found[2] == "5") if found else 0
+    if not 1 <= steps <= _HALF_STARS:
+        raise Malformed(f"the rating {shown(stars)} is not one of 0.5, 1, ..., 5")
+    _number("timestamp", timestamp)
+    return identity, steps
 
 
 def _number(column: str, text: str) -> int:
-    if len(text) > _LONGEST_NUMBER or not _WHOLE.fullmatch(text):
+    if not _WHOLE.fullmatch(text):
         raise Malformed(f"the {column} {shown(text)} is not a whole number")
     return int(text)
-
-
-def _fields(text: bytes, columns: list[str]) -> list[str]:
-    if len(text) > LONGEST:
-        raise Malformed(f"the line is longer than {LONGEST:,} bytes")
-    try:
-        (fields,) = csv.reader([text.decode("utf-8")], strict=True)
-    except UnicodeDecodeError:
-        raise Malformed("the line is not UTF-8 text") from None
-    except (csv.Error, ValueError) as error:
-        raise Malformed(f"the line is not CSV ({error})") from None
-    if len(fields) != len(columns):
-        raise Malformed(f"the number of fields is {len(fields)} in place of {len(columns)}")
-    return fields
-
-
-def _after_header(path: Path, columns: list[str], meter: Meter, block: int) -> Iterator[bytes]:
-    """Yield the blocks of a file with its header checked and made blank: lines keep their numbers."""
-    headed = False
-    for data in blocks(path, block, meter):
-        if not headed:
-            header = data.lstrip()
-            if header:
-                line, _, rest = header.partition(b"\n")
-                _check_header(path, line, columns)
-                headed = True
-                data = b"\n" * (data.count(b"\n") - rest.count(b"\n")) + rest
-        yield data
-
-
-def _check_header(path: Path, line: bytes, columns: list[str]) -> None:
-    try:
-        fields = [field.strip() for field in _fields(line, columns)]
-    except Malformed:
-        fields = []
-    if fields != columns:
-        begins = shown(line.decode("utf-8", "replace").strip())
-        raise InputError(
-            f"{str(path)!r}: the first line must be {','.join(columns)!r}, but the file begins with {begins}"
-        )
