@@ -21,7 +21,7 @@ __all__ = ["instances", "policies"]
 @app.command(epilog="Example: frugal policies")
 def policies() -> None:
     """List the policies that can be simulated, with their settings."""
-    terminal.console().print(terminal.policy_table([(name, resolve(name)) for name in fb.policies()]))
+    terminal.console().print(terminal.policy_table([(name, resolve(name)) for name in fb.policies()], terminal.console().width))
 
 
 @app.command(epilog="Example: frugal instances goodreads --alpha 0.3")
@@ -44,13 +44,13 @@ def instances(
         if plot is not None:
             raise InputError(f"--plot draws one instance, but none is named for {str(plot)!r}")
         rows = [(name, fb.instance(name, alpha, quality=quality), describe(name)) for name in fb.instances()]
-        console.print(terminal.instance_table(rows))
+        console.print(terminal.instance_table(rows, console.width))
         return
     problem = problem_of(instance, alpha, quality)
     source = describe(instance) if instance in fb.instances() else ""
     prepare(plot, "--plot", FIGURES)
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else 80
-    drawing = terminal.picture(problem, instance, source, width, console.options.ascii_only)
+    drawing = terminal.instance_view(problem, instance, source, width, console.options.ascii_only)
     if plot is not None:
         from frugalbandits.lab import figures
 

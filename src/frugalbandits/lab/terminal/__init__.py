@@ -1,11 +1,11 @@
 """What the command line prints: tables, pictures made of text, progress."""
 
-from frugalbandits.lab.terminal.drawn import picture
+from frugalbandits.lab.terminal.drawn import instance_view, picture
+from frugalbandits.lab.terminal.fitting import Column, fitted
 from frugalbandits.lab.terminal.tables import (
     Cell,
     console,
     instance_table,
-    plain_table,
     policy_table,
     regret_table,
 )
@@ -13,10 +13,12 @@ from frugalbandits.lab.terminal.watching import progress
 
 __all__ = [
     "Cell",
+    "Column",
     "console",
+    "fitted",
     "instance_table",
+    "instance_view",
     "picture",
-    "plain_table",
     "policy_table",
     "progress",
     "regret_table",
