@@ -11,15 +11,27 @@ from typing import Any
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from frugalbandits import cli
+from frugalbandits.cli.commands import app
 
-COMMANDS: dict[str, Any] = get_command(cli.app).commands
+ROOT: Any = get_command(app)
+COMMANDS: dict[str, Any] = ROOT.commands
+
+
+def leaves(group: Any = ROOT, before: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Every command that does something, by the words that call it."""
+    found: dict[tuple[str, ...], Any] = {}
+    for name, command in group.commands.items():
+        path = (*before, name)
+        found |= leaves(command, path) if hasattr(command, "commands") else {path: command}
+    return found
+
+
 # Small enough for any machine, and with policies that compile fast.
 SMALL = ("--policy", "etc-cs", "--horizon", "1000", "--runs", "3", "--checkpoints", "5")
 
 
 def frugal(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.app, list(arguments), prog_name="frugal")
+    return CliRunner().invoke(app, list(arguments), prog_name="frugal")
 
 
 def uncompiled(told: str) -> str:

@@ -7,17 +7,21 @@ which arm is pulled when within a batch is known before any reward is.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.contract import Batch, Policy, observe
-from frugalbandits.core.jit import announced, specialised
-from frugalbandits.lab.rewards import draw_sum
+from frugalbandits.core.contract import Batch, Policy, Setting, observe
+from frugalbandits.core.jit import announced, has_compiler, specialised
+from frugalbandits.errors import InputError
+from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.rewards import Bernoulli, draw_sum
 
-__all__ = ["Drive", "compile_for", "drive_of"]
+__all__ = ["Drive", "Warmed", "compile_for", "drive_of", "warm_up_driver"]
 
 Drive = Callable[..., int]
 
@@ -93,10 +97,63 @@ def drive_of(policy: Policy) -> Drive:
 
 def compile_for(drive: Drive, name: str, *arguments: Any) -> None:
     """Compile, or load from disk, before the first run; with a word to the user if it takes long."""
-    compile_ = getattr(drive, "compile", None)
-    # There is nothing to compile where numba is switched off, and nothing left after the first time.
-    if compile_ is not None and not getattr(drive, "signatures", None):
-        from numba import typeof
-
+    if _is_uncompiled(drive):
         with announced(name):
-            compile_(tuple(map(typeof, arguments)))
+            _compile(drive, arguments)
+
+
+class Warmed(NamedTuple):
+    """What it took to have a policy's driver ready, and where its machine code is kept."""
+
+    seconds: float
+    how: Literal["compiled", "loaded from disk", "there already"]
+    folder: Path | None  # None where no folder can be written
+
+
+def warm_up_driver(policy: Policy) -> Warmed:
+    """Compile the driver of a policy, or load it from disk, without running it.
+
+    Examples
+    --------
+    >>> from frugalbandits.core.registry import resolve
+    >>> first, again = warm_up_driver(resolve("etc-cs")), warm_up_driver(resolve("etc-cs"))
+    >>> again.how, again.folder == first.folder
+    ('there already', True)
+    """
+    # Any problem will do: what is compiled depends on the types of these, and on none of their values.
+    problem = Problem([0.5, 0.5], [1.0, 2.0], alpha=0.1)
+    state = policy.begin(Setting.of(problem.costs, problem.quality, 100, problem.reference))
+    rng = np.random.default_rng(0)
+    counts, event_times = np.zeros((1, 2), np.int64), np.zeros(4, np.int64)
+    arguments = (
+        state,
+        Bernoulli().draws(problem),
+        rng if policy.randomised else None,
+        rng,
+        np.array([100]),
+        counts,
+        event_times,
+        np.zeros(1, np.bool_),
+    )
+    drive: Any = drive_of(policy)
+    if not has_compiler():
+        raise InputError("there is no compiler: numba is not installed, or NUMBA_DISABLE_JIT is set")
+    place = drive.stats.cache_path
+    folder = None if place is None else Path(place)
+    if not _is_uncompiled(drive):
+        return Warmed(0.0, "there already", folder)
+    begun = time.perf_counter()
+    _compile(drive, arguments)
+    how: Final = "loaded from disk" if drive.stats.cache_hits else "compiled"
+    return Warmed(time.perf_counter() - begun, how, folder)
+
+
+def _is_uncompiled(drive: Drive) -> bool:
+    # There is nothing to compile where numba is switched off, and nothing left after the first time.
+    return hasattr(drive, "compile") and not getattr(drive, "signatures", None)
+
+
+def _compile(drive: Any, arguments: tuple[Any, ...]) -> None:
+    from numba import typeof
+
+    drive.compile(tuple(map(typeof, arguments)))

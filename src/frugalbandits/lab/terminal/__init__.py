@@ -1,6 +1,6 @@
 """What the command line prints: tables, pictures made of text, progress."""
 
-from frugalbandits.lab.terminal.drawn import instance_view, picture
+from frugalbandits.lab.terminal.drawn import instance_view, picture, picture_width
 from frugalbandits.lab.terminal.fitting import Column, fitted
 from frugalbandits.lab.terminal.tables import (
     Cell,
@@ -19,6 +19,7 @@ __all__ = [
     "instance_table",
     "instance_view",
     "picture",
+    "picture_width",
     "policy_table",
     "progress",
     "regret_table",

@@ -119,8 +119,8 @@ def _arms(shown: Overview, results: Sequence[Result], ascii_only: bool) -> _Told
 
 def _measured(shown: Overview, results: Sequence[Result]) -> _Told:
     policies = [Column(f"mean\n{printable(result.policy)}") for result in results]
-    rows = [(_name(shown, arm), *_means(results, arm)) for arm in shown.problem.order.tolist()]
-    return [Column("arm", "name"), *policies], list(rows)
+    rows: list[Row] = [(_name(shown, arm), *_means(results, arm)) for arm in shown.problem.order.tolist()]
+    return [Column("arm", "name"), *policies], rows
 
 
 def _means(results: Sequence[Result], arm: int) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
-from rich.console import Group
+from rich.console import Console, Group
 from rich.style import Style
 from rich.text import Text
 
@@ -16,7 +17,7 @@ from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.terminal.fitting import Column, fitted, folded
 from frugalbandits.lab.text import printable, readable, role
 
-__all__ = ["instance_view", "picture"]
+__all__ = ["instance_view", "picture", "picture_width"]
 
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
@@ -41,6 +42,11 @@ class _Signs(NamedTuple):
 
 _UNICODE = _Signs("★", "◆", "●", "○", "┊", "─", "┴")
 _ASCII = _Signs("*", "#", "o", ".", "|", "-", "+")
+
+
+def picture_width(console: Console) -> int:
+    """Return the columns that a picture may take; a pipe has no end, but a picture is for people."""
+    return console.width if console.is_terminal or "COLUMNS" in os.environ else 80
 
 
 def instance_view(
