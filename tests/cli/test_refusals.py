@@ -62,7 +62,7 @@ def never_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("simulate goodreads --workers 0", "'--workers': '0' is not a whole number, 1 or more"),
         ("simulate goodreads --rewards bet", "no reward model is called 'bet'; did you mean 'beta'"),
         ("simulate goodreads certain.csv --alpha 0.1 --rewards beta", "Beta rewards need means strictly"),
-        ("simulate certain.csv", "certain.csv: a table has no subsidy factor; give alpha"),
+        ("simulate certain.csv", "certain.csv: a table has no subsidy factor; give --alpha or --quality"),
         ("simulate missing.txt", "cannot read 'missing.txt': No such file"),
         ("simulate ./goodreads", "cannot read 'goodreads': No such file"),
         ("simulate folder.txt", "cannot read 'folder.txt': Is a directory"),
@@ -107,21 +107,6 @@ def test_a_place_without_permission_is_refused_before_the_simulation(monkeypatch
     monkeypatch.setattr(Path, "mkdir", denied)
     message = "cannot make the folder 'new': Permission denied"
     assert refused("simulate", "goodreads", "--plot", "new/x.png") == message
-
-
-@pytest.mark.parametrize(
-    ("module", "option", "extra"),
-    [("polars", "--out=x.csv", "tables"), ("matplotlib", "--plot=x.png", "figures")],
-)
-@pytest.mark.usefixtures("never_simulated")
-def test_a_missing_extra_is_named_before_the_simulation(
-    module: str, option: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    expected = f"{option.partition('=')[0]} needs {module}: pip install 'frugalbandits[{extra}]'"
-    assert refused("simulate", "goodreads", option).startswith(expected)
-    if module == "matplotlib":
-        assert refused("instances", "goodreads", option).startswith(expected)
 
 
 def test_a_file_that_cannot_be_finished_is_absent_but_the_numbers_are_shown(

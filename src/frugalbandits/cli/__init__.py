@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import sys
 
-__all__ = ["main"]
+__all__ = ["main", "what_to_install"]
 
 
 def main() -> None:
@@ -20,12 +20,14 @@ def main() -> None:
     try:
         from frugalbandits.cli.commands import app
     except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing in ("", __name__.partition(".")[0]):
-            raise
-        sys.stderr.write(
-            f"frugal: error: the command line needs {missing}, which is not installed: "
-            "pip install 'frugalbandits[lab]'\n"
-        )
+        sys.stderr.write(f"frugal: error: {what_to_install(error)}\n")
         sys.exit(1)
     app(prog_name="frugal")
+
+
+def what_to_install(error: ModuleNotFoundError) -> str:
+    """Return in words what to do about a missing package; a missing part of our own is raised again."""
+    missing = (error.name or "").partition(".")[0]
+    if missing in ("", __name__.partition(".")[0]):
+        raise error
+    return f"the command line needs {missing}, which is not installed: pip install 'frugalbandits[lab]'"

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 import frugalbandits as fb
-from frugalbandits.cli import completing
+from frugalbandits.cli import completing, what_to_install
 from frugalbandits.core.files import check_writable, make_folder
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
@@ -70,6 +70,8 @@ class Frugal(TyperGroup):
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except InputError as error:
             code = fail(str(error), 1 if isinstance(error, NotInstalled | Unkept) else 2)
+        except ModuleNotFoundError as error:
+            code = fail(what_to_install(error), 1)
         except MemoryError as error:
             code = fail(f"not enough memory ({error}); fewer --runs or --checkpoints need less")
         except OSError as error:

@@ -13,7 +13,6 @@ __all__ = [
     "instances",
     "names_of_experiments",
     "policies",
-    "policy_names",
     "rewards",
 ]
 

@@ -203,7 +203,7 @@ def _print(
     width = terminal.picture_width(console)
     console.print(_table(found, problem, wishes.above, width))
     for line in ["", *_notes(found), ""]:
-        console.print(line, soft_wrap=True)
+        console.print(line)
     console.print(terminal.instance_view(problem, wishes.title, origin, width, console.options.ascii_only))
     for line in ["", *written] if written else []:
         console.print(line, soft_wrap=True)

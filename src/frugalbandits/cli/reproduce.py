@@ -115,11 +115,14 @@ def reproduce(
 
 
 def _shape(made: Made) -> dict[str, Any]:
+    from frugalbandits.lab.paper.report.tables import run_times
+
     told = made.reproduction
     pictures = [path for picture in told.pictures for path in (picture.png, picture.vector)]
     return {
         "experiments": told.names,
         "settings": told.settings,
+        "run_time": run_times(told.outcomes),
         "cells": [outcome_shape(outcome) for outcome in told.outcomes],
         "claims": told.claims,
         "seconds": told.seconds_total,

@@ -13,6 +13,7 @@ from rich.text import Text
 import frugalbandits as fb
 from frugalbandits.cli.common import AsJson, app
 from frugalbandits.cli.shapes import document
+from frugalbandits.errors import StateFormatError
 from frugalbandits.lab import terminal
 from frugalbandits.lab.text import printable, readable
 
@@ -35,7 +36,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print what a stored session has found, option by option. The file stays as it is."""
-    explanation = fb.Session.load(file).explain()
+    try:
+        explanation = fb.Session.load(file).explain()
+    except StateFormatError as error:
+        raise StateFormatError(f"{file}: {error}") from error
     if as_json:
         typer.echo(document("session show", file=file, session=explanation.to_dict()))
         return

@@ -153,6 +153,10 @@ def bounds_shape(name: str, shown: Overview, results: Sequence[Result]) -> dict[
     """Return the bounds of an instance and what policies did on it."""
     problem, upper, least = shown.problem, shown.upper, shown.least["bernoulli", "sum"]
     shared = shown.joint["bernoulli"]
+
+    def against_least(regret: float) -> float | None:
+        return regret / least.value if 0 < least.value < math.inf else None
+
     return {
         "instance": name,
         **_bar(problem.quality),
@@ -184,6 +188,7 @@ def bounds_shape(name: str, shown: Overview, results: Sequence[Result]) -> dict[
             "cost": upper.cost_regret,
             "quality": upper.quality_regret,
             "sum": upper.summed_regret,
+            "against_least": against_least(upper.summed_regret),
         },
         "joint_bound": None
         if shared is None
@@ -199,7 +204,7 @@ def bounds_shape(name: str, shown: Overview, results: Sequence[Result]) -> dict[
                 "runs": result.runs,
                 "seed": result.seed,
                 **_regrets(result),
-                "against_least": result.summary().mean / least.value if least.value > 0 else None,
+                "against_least": against_least(result.summary().mean),
             }
             for result in results
         ],

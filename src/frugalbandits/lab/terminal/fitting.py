@@ -102,6 +102,7 @@ def side_by_side(
         table.padding = (0, 1, 0, 0)
     for column, made, low in zip(columns, table.columns, least, strict=True):
         made.width = low
+        made.overflow = "fold"
         made.justify = "right" if column.kind == "number" else "left"
     spare = width - Console(width=100_000).measure(table).maximum
     if spare < 0:
