@@ -18,47 +18,46 @@ from frugalbandits.lab.paper.experiments import experiments
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 
 
-def offered(line: str) -> list[str]:
-    """What bash offers at the end of a line, by the function that `frugal --show-completion` gives it."""
+OFFERED = {
+    "frugal sim": ["simulate"],
+    "frugal session ": ["show"],
+    "frugal simulate good": ["goodreads"],
+    "frugal simulate goodreads router": ["routerbench-mbpp", "routerbench-arc"],
+    "frugal instances ": [*fb.instances()],
+    "frugal simulate nu1 --policy ": [*fb.policies(), "all", "every"],
+    "frugal bounds nu1 --simulate --policy glr": ["glr-cof"],
+    "frugal simulate nu1 --rewards be": ["bernoulli", "beta"],
+    "frugal warm-up pe": ["pe-cs"],
+    "frugal reproduce ": [*experiments(), "all"],
+    "frugal leaderboard ": [*families(), "all"],
+    "frugal policies --js": ["--json"],
+}
+
+
+def at_the_end_of(line: str) -> str:
+    """What bash does when Tab is pressed there: it calls the function, which leaves a list behind."""
     words = shlex.split(line) + ([""] if line.endswith(" ") else [])
-    script = f"""
-        eval "$(frugal --show-completion bash)"
-        read -r -a registered <<< "$(complete -p frugal)"
-        COMP_WORDS=({" ".join(map(shlex.quote, words))})
-        COMP_CWORD={len(words) - 1}
-        _frugal_completion frugal
-        [[ "${{registered[*]}}" == *"-F _frugal_completion frugal"* ]] && printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
+    return (
+        f"COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; COMPREPLY=()\n"
+        '_frugal_completion frugal; echo "${COMPREPLY[@]}"\n'
+    )
+
+
+def test_names_and_options_are_completed() -> None:
+    script = 'eval "$(frugal --show-completion bash)"\ncomplete -p frugal\n'
+    script += "".join(map(at_the_end_of, OFFERED))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ran = subprocess.run(
         ["bash", "--norc", "-c", script],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         env={**os.environ, "PATH": path},
         check=True,
     )
-    assert ran.stderr == ""
-    return ran.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("frugal sim", ["simulate"]),
-        ("frugal session ", ["show"]),
-        ("frugal simulate good", ["goodreads"]),
-        ("frugal simulate goodreads router", ["routerbench-mbpp", "routerbench-arc"]),
-        ("frugal instances ", [*fb.instances()]),
-        ("frugal bounds nu", ["nu1", "nu2"]),
-        ("frugal simulate nu1 --policy ", [*fb.policies(), "all", "every"]),
-        ("frugal bounds nu1 --simulate --policy glr", ["glr-cof"]),
-        ("frugal simulate nu1 --rewards be", ["bernoulli", "beta"]),
-        ("frugal warm-up pe", ["pe-cs"]),
-        ("frugal reproduce ", [*experiments(), "all"]),
-        ("frugal leaderboard ", [*families(), "all"]),
-        ("frugal policies --js", ["--json"]),
-    ],
-)
-def test_names_and_options_are_completed(line: str, expected: list[str]) -> None:
-    assert sorted(offered(line)) == sorted(expected)
+    registered, *lines = ran.stdout.splitlines()
+    assert (registered, ran.stderr) == ("complete -o default -F _frugal_completion frugal", "")
+    found = {line: offered.split() for line, offered in zip(OFFERED, lines, strict=True)}
+    assert {line: sorted(names) for line, names in found.items()} == {
+        line: sorted(names) for line, names in OFFERED.items()
+    }

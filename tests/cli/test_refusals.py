@@ -80,6 +80,18 @@ def never_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
             "would take about .* GB of memory, .*: lower --runs or --checkpoints",
         ),
         ("simulate goodreads --plot", "'--plot' requires an argument"),
+        ("simulate goodreads --polcy cof", "No such option: --polcy.*--policy"),
+        (
+            "simulate goodreads --alpha 0.1 --quality at-least:0.5",
+            "--alpha 0.1 and --quality at-least:0.5 both",
+        ),
+        ("bounds broken.csv", "broken.csv: a table has no subsidy factor; give --alpha or --quality"),
+        ("instances bare.txt", "bare.txt: the key subsidy_factor is missing; give --alpha or --quality"),
+        ("reproduce vary-alfa", "no experiment is called 'vary-alfa'; did you mean 'vary-alpha'"),
+        ("leaderboard table", "no family is called 'table'; did you mean 'tables'"),
+        ("warm-up cofs", "no policy is called 'cofs'; did you mean 'cof'"),
+        ("simulate nu1 --policy glr-cof:tolerence=1", "no setting of glr-cof is called .*mean 'tolerance'"),
+        ("session shew x.json", "No such command 'shew'.*'show'"),
     ],
 )
 @pytest.mark.usefixtures("never_simulated")
@@ -88,6 +100,8 @@ def test_what_cannot_be_done_is_said_in_one_line_before_anything_is_simulated(
 ) -> None:
     Path("certain.csv").write_text("name,cost,quality\nsmall,0.2,0.81\nlarge,3.0,1.0\n")
     Path("broken.txt").write_text("arms: 3\n")
+    Path("broken.csv").write_text("name,cost,quality\nsmall,0.2,0.81\nlarge,3.0,0.9\n")
+    Path("bare.txt").write_text("instance_id: x\narm_reward_array: 0.7, 0.8\narm_cost_array: 1, 2\n")
     Path("folder.txt").mkdir()
     Path("folder.csv").mkdir()
     assert re.search(message, refused(*shlex.split(arguments)))

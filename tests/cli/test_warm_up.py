@@ -27,7 +27,9 @@ def test_the_first_time_compiles_and_the_second_one_loads(tmp_path: Path) -> Non
     cache = tmp_path / "new" / "cache"
     code, out, error = warmed(cache, "etc-cs")
     assert (code, error) == (0, "")
-    assert out.splitlines()[2].split() == ["etc-cs", "simulator", out.split()[-4], "compiled"]
+    policy, use, seconds, how = out.splitlines()[2].split()
+    assert (policy, use, how) == ("etc-cs", "simulator", "compiled")
+    assert float(seconds) > 0
     assert out.splitlines()[-1] == f"kept in {cache}"
     assert any(cache.rglob("*.nbc"))
     code, out, error = warmed(cache, "etc-cs", "--json")
@@ -42,12 +44,10 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     Path("file").touch()
     cache = tmp_path / "file" / "cache"
     said = f"compiled, but kept nowhere: the folder {str(cache)!r} cannot be written: Not a directory"
-    code, out, error = warmed(cache, "etc-cs")
-    assert (code, error) == (1, f"frugal: error: {said}\n")
-    assert "compiled" in out and "kept in" not in out
     code, out, error = warmed(cache, "etc-cs", "--json")
     assert (code, error) == (1, f"frugal: error: {said}\n")
-    assert json.loads(out)["policies"][0]["kept"] is None
+    (ready,) = json.loads(out)["policies"]
+    assert (ready["how"], ready["kept"]) == ("compiled", None)
 
 
 def test_without_a_compiler_there_is_nothing_to_do() -> None:
