@@ -92,7 +92,7 @@ def test_eighty_columns_are_enough(
     problem = fb.instance(instance)
     lines = iter(printed.splitlines())
     for who, arm in zip(roles_in_order(problem), problem.order.tolist(), strict=True):
-        begins = problem.names[arm].split()[0][:10]
+        begins = problem.names[arm].split()[0][:5]
         assert any(line.startswith(begins) and who in line for line in lines), problem.names[arm]
 
 

@@ -75,7 +75,10 @@ def instance(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@group.command(epilog="Example: frugal instance movielens --ratings ratings.csv --movies movies.csv")
+@group.command(
+    short_help="Make an instance from ratings of movies.",
+    epilog="Example: frugal instance movielens --ratings ratings.csv --movies movies.csv",
+)
 def movielens(
     ratings_file: Annotated[
         Path, typer.Option("--ratings", metavar="FILE", help="ratings.csv of MovieLens; may be .gz.")
@@ -111,7 +114,10 @@ def movielens(
     _make(wishes, lambda show: ratings.read_movielens(ratings_file, movies_file, unlabelled, show))
 
 
-@group.command(epilog="Example: frugal instance goodreads reviews --out goodreads.txt")
+@group.command(
+    short_help="Make an instance from reviews of books.",
+    epilog="Example: frugal instance goodreads reviews --out goodreads.txt",
+)
 def goodreads(
     folder: Annotated[
         Path,

@@ -9,7 +9,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Group
+from rich import box
+from rich import table as rich_table
+from rich.console import Console, Group
 from rich.style import Style
 from rich.text import Text
 
@@ -18,7 +20,6 @@ from frugalbandits.core.registry import policies
 from frugalbandits.lab.documents.markdown import to_markdown
 from frugalbandits.lab.documents.parts import Block, Cell, Document, Listing, Paragraph, Section, Table
 from frugalbandits.lab.leaderboard.board import Entry, Leaderboard, Row, Standing, families, family, standings
-from frugalbandits.lab.terminal.fitting import Column, fitted
 from frugalbandits.lab.text import counted, listed, percent, readable, seconds, shown
 
 __all__ = ["WIDEST", "command", "document", "screen", "write"]
@@ -50,25 +51,27 @@ def screen(board: Leaderboard, width: int) -> list[Group]:
     for name in board.families:
         rows = [row for row in board.rows if row.family == name]
         own = standings(rows)
-        table = fitted(*_for_screen(own, rows), width)
+        tables = [_screen_table(own, rows, with_place) for with_place in (True, False)]
+        fits = Console(width=10_000).measure(tables[0]).maximum <= width
         title = Text(f"{name}: {family(name).title}", _BOLD)
-        parts.append(Group(title, Text(_about(rows), _DIM), table, Text(_compared(rows), _DIM)))
+        parts.append(
+            Group(title, Text(_about(rows), _DIM), tables[0 if fits else 1], Text(_compared(rows), _DIM))
+        )
     parts.append(Group(*(Text(rule, _DIM) for rule in _RULES)))
     return parts
 
 
-def _for_screen(own: Sequence[Standing], rows: Sequence[Row]) -> tuple[list[Column], list[list[str | Text]]]:
-    told = _summary(own, rows)
-    columns = [
-        Column(head, "number" if side == "r" else "name")
-        for head, side in zip(told.heads, told.align, strict=True)
-    ]
+def _screen_table(own: Sequence[Standing], rows: Sequence[Row], with_place: bool) -> rich_table.Table:
+    told = _summary(own, rows, with_place)
+    table = rich_table.Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for head, side in zip(told.heads, told.align, strict=True):
+        table.add_column(head, justify="right" if side == "r" else "left", no_wrap=True)
     styles = {"strong": _BEST, "weak": _DIM}
-    lines: list[list[str | Text]] = [
-        [Text(first.text, _BOLD), *(Text(cell.text, styles.get(cell.mark, "")) for cell in others)]
-        for first, *others in told.rows
-    ]
-    return columns, lines
+    for row in told.rows:
+        first, *others = row
+        cells = [Text(cell.text, styles.get(cell.mark, "")) for cell in others]
+        table.add_row(Text(first.text, _BOLD), *cells)
+    return table
 
 
 def document(board: Leaderboard) -> Document:
@@ -162,7 +165,7 @@ def _section(board: Leaderboard, name: str) -> Section:
     rows = [row for row in board.rows if row.family == name]
     blocks: list[Block] = [
         Paragraph(f"{_about(rows)}. {_compared(rows)}."),
-        _summary(standings(rows), rows),
+        _summary(standings(rows), rows, with_place=True),
     ]
     if len(rows) > _LONG_FAMILY:
         blocks.append(Paragraph(f"All {len(rows)} rows are in {_ROWS}."))
@@ -172,8 +175,8 @@ def _section(board: Leaderboard, name: str) -> Section:
     return Section(name, f"{title[0].upper()}{title[1:]}", tuple(blocks))
 
 
-def _summary(own: Sequence[Standing], rows: Sequence[Row]) -> Table:
-    """Return the standings of a family."""
+def _summary(own: Sequence[Standing], rows: Sequence[Row], with_place: bool) -> Table:
+    """Return the standings of a family; with or without the problem on which a policy is worst."""
     lowest = min(standing.over_best for standing in own)
     least_bad = min(standing.worst for standing in own)
     several = len(own) > 1
@@ -191,7 +194,13 @@ def _summary(own: Sequence[Standing], rows: Sequence[Row]) -> Table:
         ]
         lines.append(tuple(cells))
     heads = ("policy", "over best", "worst", "worst on", "over least", "ended on a*", "won")
-    return Table(f"Standings over {counted(len(rows), 'row')}", heads, "lrrlrrr", tuple(lines))
+    kept = [at for at, head in enumerate(heads) if with_place or head != "worst on"]
+    return Table(
+        f"Standings over {counted(len(rows), 'row')}",
+        tuple(heads[at] for at in kept),
+        "".join("lrrlrrr"[at] for at in kept),
+        tuple(tuple(line[at] for at in kept) for line in lines),
+    )
 
 
 def _details(rows: Sequence[Row]) -> list[Block]:

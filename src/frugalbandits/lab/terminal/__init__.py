@@ -1,7 +1,6 @@
 """What the command line prints: tables, pictures made of text, progress."""
 
 from frugalbandits.lab.terminal.drawn import instance_view, picture, picture_width
-from frugalbandits.lab.terminal.fitting import Column, fitted
 from frugalbandits.lab.terminal.tables import (
     Cell,
     console,
@@ -10,6 +9,7 @@ from frugalbandits.lab.terminal.tables import (
     regret_table,
 )
 from frugalbandits.lab.terminal.watching import progress
+from frugalbandits.lab.terminal.widths import Column, fitted
 
 __all__ = [
     "Cell",

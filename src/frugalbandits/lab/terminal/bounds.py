@@ -14,7 +14,7 @@ from frugalbandits.lab.bounds import Overview
 from frugalbandits.lab.bounds.divergence import Rewards
 from frugalbandits.lab.bounds.side_by_side import OBJECTIVES
 from frugalbandits.lab.result import Result
-from frugalbandits.lab.terminal.fitting import Column, Row, fitted, side_by_side
+from frugalbandits.lab.terminal.widths import Column, Row, fitted, side_by_side
 from frugalbandits.lab.text import printable, readable
 
 __all__ = ["bounds_report", "short"]

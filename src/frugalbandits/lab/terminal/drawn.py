@@ -14,7 +14,7 @@ from rich.style import Style
 from rich.text import Text
 
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.terminal.fitting import Column, fitted, folded
+from frugalbandits.lab.terminal.widths import Column, fitted, folded
 from frugalbandits.lab.text import printable, readable, role
 
 __all__ = ["instance_view", "picture", "picture_width"]

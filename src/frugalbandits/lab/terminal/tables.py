@@ -18,7 +18,7 @@ from frugalbandits.core.contract import Policy
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result, Summary
-from frugalbandits.lab.terminal.fitting import Column, fitted, plain_table
+from frugalbandits.lab.terminal.widths import Column, fitted, plain_table
 from frugalbandits.lab.text import counted, printable, readable
 
 __all__ = [

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from frugalbandits.lab.paper.claims.checked import VERDICTS, Claim
 from frugalbandits.lab.paper.report.tables import runtime_table
-from frugalbandits.lab.terminal.fitting import Column, fitted
+from frugalbandits.lab.terminal.widths import Column, fitted
 from frugalbandits.lab.text import printable
 
 if TYPE_CHECKING:
