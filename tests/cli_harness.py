@@ -11,15 +11,28 @@ from typing import Any
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from frugalbandits import cli
+import frugalbandits as fb
+from frugalbandits.cli.commands import app
 
-COMMANDS: dict[str, Any] = get_command(cli.app).commands
+ROOT: Any = get_command(app)
+COMMANDS: dict[str, Any] = ROOT.commands
+
+
+def leaves(group: Any = ROOT, before: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Every command that does something, by the words that call it."""
+    found: dict[tuple[str, ...], Any] = {}
+    for name, command in group.commands.items():
+        path = (*before, name)
+        found |= leaves(command, path) if hasattr(command, "commands") else {path: command}
+    return found
+
+
 # Small enough for any machine, and with policies that compile fast.
 SMALL = ("--policy", "etc-cs", "--horizon", "1000", "--runs", "3", "--checkpoints", "5")
 
 
 def frugal(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.app, list(arguments), prog_name="frugal")
+    return CliRunner().invoke(app, list(arguments), prog_name="frugal")
 
 
 def uncompiled(told: str) -> str:
@@ -55,3 +68,34 @@ def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
 
 def rows(table: str, first: str) -> list[str]:
     return [line for line in table.splitlines() if line.split(" ")[0] == first]
+
+
+# Every command with little to do, in a folder that `few_files` has filled.
+FEW: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("policies",): (),
+    ("instances",): (),
+    ("simulate",): ("goodreads", "nu1", *SMALL),
+    ("bounds",): ("goodreads", "--horizon", "2000", "--simulate", "--policy", "etc-cs", "--runs", "3"),
+    ("reproduce",): ("cost-biased", "--runs", "2", "--horizon", "1000", "--out", "out"),
+    ("leaderboard",): ("tables", "--quick", "--policy", "etc-cs", "--policy", "pe-cs", "--runs", "1"),
+    ("instance", "movielens"): ("--ratings", "ratings.csv", "--movies", "movies.csv"),
+    ("instance", "goodreads"): ("reviews",),
+    ("session", "show"): ("session.json",),
+    ("warm-up",): ("etc-cs",),
+}
+
+
+def few_files() -> None:
+    """Write the files that the commands of `FEW` and the examples of their help read."""
+    rated = "".join(f"{user},{1 + user % 2},{1 + user % 5}.0,9\n" for user in range(40))
+    Path("ratings.csv").write_text(f"userId,movieId,rating,timestamp\nbad\n{rated}")
+    Path("movies.csv").write_text("movieId,title,genres\n1,Heat,Crime|Drama\n2,Emma,Drama\n3,Dull,Western\n")
+    Path("reviews").mkdir()
+    for genre, stars in (("poetry", "0145"), ("romance", "334")):
+        lines = "".join(f'{{"rating": {rating}}}\n' for rating in stars)
+        Path(f"reviews/goodreads_reviews_{genre}.json").write_text(lines)
+    session = fb.Session(costs={"small model": 0.2, "large": 3.0}, alpha=0.1, horizon=10_000, policy="pe-cs")
+    for number in range(1234):
+        session.tell(session.ask().id, float(number % 3 > 0))
+    session.ask()
+    session.save("session.json")

@@ -62,7 +62,7 @@ def never_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("simulate goodreads --workers 0", "'--workers': '0' is not a whole number, 1 or more"),
         ("simulate goodreads --rewards bet", "no reward model is called 'bet'; did you mean 'beta'"),
         ("simulate goodreads certain.csv --alpha 0.1 --rewards beta", "Beta rewards need means strictly"),
-        ("simulate certain.csv", "certain.csv: a table has no subsidy factor; give alpha"),
+        ("simulate certain.csv", "certain.csv: a table has no subsidy factor; give --alpha or --quality"),
         ("simulate missing.txt", "cannot read 'missing.txt': No such file"),
         ("simulate ./goodreads", "cannot read 'goodreads': No such file"),
         ("simulate folder.txt", "cannot read 'folder.txt': Is a directory"),
@@ -80,6 +80,18 @@ def never_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
             "would take about .* GB of memory, .*: lower --runs or --checkpoints",
         ),
         ("simulate goodreads --plot", "'--plot' requires an argument"),
+        ("simulate goodreads --polcy cof", "No such option: --polcy.*--policy"),
+        (
+            "simulate goodreads --alpha 0.1 --quality at-least:0.5",
+            "--alpha 0.1 and --quality at-least:0.5 both",
+        ),
+        ("bounds broken.csv", "broken.csv: a table has no subsidy factor; give --alpha or --quality"),
+        ("instances bare.txt", "bare.txt: the key subsidy_factor is missing; give --alpha or --quality"),
+        ("reproduce vary-alfa", "no experiment is called 'vary-alfa'; did you mean 'vary-alpha'"),
+        ("leaderboard table", "no family is called 'table'; did you mean 'tables'"),
+        ("warm-up cofs", "no policy is called 'cofs'; did you mean 'cof'"),
+        ("simulate nu1 --policy glr-cof:tolerence=1", "no setting of glr-cof is called .*mean 'tolerance'"),
+        ("session shew x.json", "No such command 'shew'.*'show'"),
     ],
 )
 @pytest.mark.usefixtures("never_simulated")
@@ -88,6 +100,8 @@ def test_what_cannot_be_done_is_said_in_one_line_before_anything_is_simulated(
 ) -> None:
     Path("certain.csv").write_text("name,cost,quality\nsmall,0.2,0.81\nlarge,3.0,1.0\n")
     Path("broken.txt").write_text("arms: 3\n")
+    Path("broken.csv").write_text("name,cost,quality\nsmall,0.2,0.81\nlarge,3.0,0.9\n")
+    Path("bare.txt").write_text("instance_id: x\narm_reward_array: 0.7, 0.8\narm_cost_array: 1, 2\n")
     Path("folder.txt").mkdir()
     Path("folder.csv").mkdir()
     assert re.search(message, refused(*shlex.split(arguments)))
@@ -107,21 +121,6 @@ def test_a_place_without_permission_is_refused_before_the_simulation(monkeypatch
     monkeypatch.setattr(Path, "mkdir", denied)
     message = "cannot make the folder 'new': Permission denied"
     assert refused("simulate", "goodreads", "--plot", "new/x.png") == message
-
-
-@pytest.mark.parametrize(
-    ("module", "option", "extra"),
-    [("polars", "--out=x.csv", "tables"), ("matplotlib", "--plot=x.png", "figures")],
-)
-@pytest.mark.usefixtures("never_simulated")
-def test_a_missing_extra_is_named_before_the_simulation(
-    module: str, option: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    expected = f"{option.partition('=')[0]} needs {module}: pip install 'frugalbandits[{extra}]'"
-    assert refused("simulate", "goodreads", option).startswith(expected)
-    if module == "matplotlib":
-        assert refused("instances", "goodreads", option).startswith(expected)
 
 
 def test_a_file_that_cannot_be_finished_is_absent_but_the_numbers_are_shown(

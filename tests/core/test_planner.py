@@ -157,14 +157,14 @@ def test_warm_up_compiles_once_and_says_where_it_is_kept(tmp_path):
         made = fb.warm_up("ucb-cs")
         session = fb.Session([1, 2], 0.1, "ucb-cs", 1_000)
         session.ask()
-        told = [made.warmed[0].from_disk, made.trouble, str(made), session._planner.compiled]
+        told = [made.warmed[0].how, made.trouble, str(made), session._planner.compiled]
         print(json.dumps(told))
     """
-    (from_disk, trouble, text, compiled), _ = python(code, FRUGALBANDITS_CACHE_DIR=tmp_path)
-    assert (from_disk, trouble, compiled) == (False, None, True)
+    (how, trouble, text, compiled), _ = python(code, FRUGALBANDITS_CACHE_DIR=tmp_path)
+    assert (how, trouble, compiled) == ("compiled", None, True)
     assert "compiled" in text and f"kept below {str(tmp_path)!r}" in text
-    (from_disk, _, text, _), _ = python(code, FRUGALBANDITS_CACHE_DIR=tmp_path)
-    assert from_disk and "loaded" in text
+    (how, _, text, _), _ = python(code, FRUGALBANDITS_CACHE_DIR=tmp_path)
+    assert how == "loaded from disk" and how in text
 
 
 @needs_compiler

@@ -1,31 +1,33 @@
-"""The command line: parses, calls the library, prints. Every error is one line and exit code 2."""
+"""The command line: parses, calls the library, prints. Every error is one line on standard error.
+
+Exit code 2 means that something given cannot be used, 1 that something is missing on this machine.
+"""
 
 from __future__ import annotations
 
 import io
 import sys
 
-from frugalbandits.cli import bounds, catalogue, leaderboard, raw, reproduce, simulate
-from frugalbandits.cli.common import app
-from frugalbandits.lab.paper.experiments import PAPER_POLICIES
-
-__all__ = [
-    "PAPER_POLICIES",
-    "app",
-    "bounds",
-    "catalogue",
-    "leaderboard",
-    "main",
-    "raw",
-    "reproduce",
-    "simulate",
-]
+__all__ = ["main", "what_to_install"]
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; where a package that it needs is not installed, say what to install."""
     for stream in (sys.stdout, sys.stderr):
         # An arm's name may hold characters that the terminal's encoding lacks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    try:
+        from frugalbandits.cli.commands import app
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"frugal: error: {what_to_install(error)}\n")
+        sys.exit(1)
     app(prog_name="frugal")
+
+
+def what_to_install(error: ModuleNotFoundError) -> str:
+    """Return in words what to do about a missing package; a missing part of our own is raised again."""
+    missing = (error.name or "").partition(".")[0]
+    if missing in ("", __name__.partition(".")[0]):
+        raise error
+    return f"the command line needs {missing}, which is not installed: pip install 'frugalbandits[lab]'"

@@ -12,11 +12,14 @@ import frugalbandits as fb
 from frugalbandits.cli.common import (
     FIGURES,
     INTERRUPTED,
+    AsJson,
     advance,
     alpha_option,
     app,
     file,
+    instance_argument,
     number,
+    policy_option,
     prepare,
     problem_of,
     pull_count,
@@ -24,6 +27,7 @@ from frugalbandits.cli.common import (
     whole,
 )
 from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.cli.shapes import bounds_shape, document
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab import terminal
@@ -34,9 +38,7 @@ __all__ = ["bounds"]
 
 @app.command(epilog="Example: frugal bounds goodreads --alpha 0.05 --horizon 5e6")
 def bounds(
-    instance: Annotated[
-        str, typer.Argument(metavar="INSTANCE", help="A built-in name, or an instance file (.txt or .csv).")
-    ],
+    instance: Annotated[str, instance_argument("A built-in name, or an instance file (.txt or .csv).")],
     alpha: Annotated[float | None, alpha_option("default: the instance's own.")] = None,
     quality: Annotated[str | None, quality_option("")] = None,
     horizon: Annotated[
@@ -53,13 +55,13 @@ def bounds(
         bool, typer.Option("--simulate", help="Add what policies do, and how it compares.")
     ] = False,
     policy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A policy to simulate; repeat for more. Default: cof."),
+        list[str] | None, policy_option("A policy to simulate; repeat for more. Default: cof.")
     ] = None,
     runs: Annotated[int, whole(1, "Independent runs of each policy.")] = 50,
     seed: Annotated[int, whole(0, "The same seed gives the same result.")] = 0,
     workers: Annotated[int | None, whole(1, "Threads. Default: one per core.")] = None,
     plot: Annotated[Path | None, file("Draw pulls and bounds: .png, .pdf or .svg.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print the paper's bounds on pulls and regret as numbers.
 
@@ -94,6 +96,10 @@ def bounds(
         from frugalbandits.lab import figures
 
         figures.save(figures.plot_bounds(shown, instance, results), plot)
+    if as_json:
+        written = [] if plot is None else [plot]
+        typer.echo(document("bounds", **bounds_shape(instance, shown, results), written=written))
+        return
     console = terminal.console()
     console.print(bounds_report(shown, instance, results, console.width, console.options.ascii_only))
     if plot is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,10 +13,12 @@ import typer
 from typer.core import TyperGroup
 
 import frugalbandits as fb
+from frugalbandits.cli import completing, what_to_install
 from frugalbandits.core.files import check_writable, make_folder
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab import text
+from frugalbandits.lab.instances.formats import NoBar
 from frugalbandits.lab.paper.experiments import PAPER_POLICIES
 
 __all__ = [
@@ -24,12 +26,20 @@ __all__ = [
     "INTERRUPTED",
     "KEPT",
     "TABLES",
+    "AsJson",
+    "Cluster",
+    "NotInstalled",
+    "Unkept",
     "advance",
     "alpha_option",
     "app",
+    "check_cluster",
+    "check_installed",
     "chosen_policies",
     "file",
+    "instance_argument",
     "number",
+    "policy_option",
     "prepare",
     "problem_of",
     "pull_count",
@@ -44,6 +54,14 @@ TABLES = (".parquet", ".csv")
 FIGURES = (".png", ".pdf", ".svg")
 
 
+class NotInstalled(InputError):
+    """A command needs a package that is not installed."""
+
+
+class Unkept(InputError):
+    """What was compiled is lost when the program ends."""
+
+
 class Frugal(TyperGroup):
     """The commands, with errors as one line on standard error: from `main` and from tests alike."""
 
@@ -51,7 +69,9 @@ class Frugal(TyperGroup):
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except InputError as error:
-            code = fail(str(error))
+            code = fail(str(error), 1 if isinstance(error, NotInstalled | Unkept) else 2)
+        except ModuleNotFoundError as error:
+            code = fail(what_to_install(error), 1)
         except MemoryError as error:
             code = fail(f"not enough memory ({error}); fewer --runs or --checkpoints need less")
         except OSError as error:
@@ -68,9 +88,9 @@ class Frugal(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def fail(message: str) -> int:
+def fail(message: str, code: int = 2) -> int:
     say(f"frugal: error: {text.printable(message)}")
-    return 2
+    return code
 
 
 def say(message: str) -> None:
@@ -87,7 +107,6 @@ def advance(show: Callable[[str, int], None], what: str, before: int, done: int,
 app = typer.Typer(
     cls=Frugal,
     name="frugal",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 90},
@@ -142,6 +161,25 @@ def whole(least: int, text: str) -> Any:
     return typer.Option(parser=parse, metavar="N", help=text)
 
 
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else; its shape is in the docs.")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do it, as tcp://host:port."),
+]
+
+
+def instance_argument(text: str) -> Any:
+    """Return an argument for instances by name or file."""
+    return typer.Argument(metavar="INSTANCE", autocompletion=completing.instances, help=text)
+
+
+def policy_option(text: str) -> Any:
+    """Return an option for policies by name."""
+    return typer.Option(metavar="NAME", autocompletion=completing.policies, help=text)
+
+
 def file(text: str) -> Any:
     """Return an option for a file."""
     return typer.Option(metavar="FILE", help=text)
@@ -160,10 +198,30 @@ def quality_option(text: str) -> Any:
 
 def problem_of(name: str, alpha: float | None, quality: fb.Quality | str | None = None) -> fb.Problem:
     """Return the instance that is meant: a built-in name or a file."""
+    if alpha is not None and quality is not None:
+        given = f"--alpha {alpha:g} and --quality {quality}"
+        raise InputError(f"{given} both say what is good enough: give one")
     path = Path(name)
     if name not in fb.instances() and (path.suffix or "/" in name or os.sep in name or path.is_file()):
-        return fb.read_instance(name, alpha, quality=quality)
+        try:
+            return fb.read_instance(name, alpha, quality=quality)
+        except NoBar as error:
+            raise InputError(f"{error.lack}; give --alpha or --quality") from error
     return fb.instance(name, alpha, quality=quality)
+
+
+def check_cluster(address: str | None) -> None:
+    """Make sure, before any work, that a cluster can be reached for if one is named."""
+    if address is not None:
+        check_installed("distributed", "--cluster", "cluster")
+
+
+def check_installed(module: str, what: str, extra: str) -> None:
+    """Make sure, before any work, that a package is there; say which extra brings it otherwise."""
+    if importlib.util.find_spec(module) is None:
+        raise NotInstalled(
+            f"{what} needs {module}, which is not installed: pip install 'frugalbandits[{extra}]'"
+        )
 
 
 def chosen_policies(given: Sequence[str], any_bar: bool = False) -> list[str]:
@@ -194,12 +252,6 @@ def prepare(path: Path | None, option: str, suffixes: Sequence[str]) -> None:
     if path.suffix.lower() not in suffixes:
         allowed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
         raise InputError(f"{option} must end in {allowed}, but it is {str(path)!r}")
-    module, extra = ("matplotlib", "figures") if suffixes == FIGURES else ("polars", "tables")
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        raise InputError(
-            f"{option} needs {module}: pip install 'frugalbandits[{extra}]' ({error})"
-        ) from error
+    check_installed("matplotlib" if suffixes == FIGURES else "polars", option, "lab")
     make_folder(path.parent)
     check_writable(path)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalbandits.cli.common import INTERRUPTED, KEPT, app, chosen_policies, say, whole
+from frugalbandits.cli import completing
+from frugalbandits.cli.common import (
+    INTERRUPTED,
+    KEPT,
+    AsJson,
+    Cluster,
+    app,
+    check_cluster,
+    chosen_policies,
+    policy_option,
+    say,
+    whole,
+)
 from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.cli.shapes import document
 from frugalbandits.lab import terminal
 from frugalbandits.lab.sweeps.cells import Settings
 from frugalbandits.lab.sweeps.display import display
+
+if TYPE_CHECKING:
+    from frugalbandits.lab.leaderboard.board import Leaderboard, Standing
 
 __all__ = ["leaderboard"]
 
@@ -19,20 +36,23 @@ __all__ = ["leaderboard"]
 TOLERANT = ("glr-cof:tolerance=0.02", "glr-cof:tolerance=0.02,goal=conclusion")
 
 
-@app.command(epilog="Example: frugal leaderboard tables --quick --policy pe-cs --policy etc-cs")
+@app.command(
+    short_help="Compare all policies on many problems.",
+    epilog="Example: frugal leaderboard tables --quick --policy pe-cs --policy etc-cs",
+)
 def leaderboard(
     family: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="FAMILY",
+            autocompletion=completing.families,
             help="Kinds of problems: paper, tables, random; 'all' (the default) for all.",
         ),
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A policy; repeat for more. 'all': the paper's five; 'every': all there are. "
+        policy_option(
+            "A policy; repeat for more. 'all': the paper's five; 'every': all there are. "
             f"Default: every, and {' and '.join(TOLERANT)}.",
         ),
     ] = None,
@@ -50,16 +70,15 @@ def leaderboard(
     runs: Annotated[int | None, whole(1, "Independent runs of each cell, in place of the default.")] = None,
     seed: Annotated[int, whole(0, "The same seed gives the same problems and results.")] = 0,
     workers: Annotated[int | None, whole(1, "Threads. Default: one per core.")] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do it, as tcp://host:port."),
-    ] = None,
+    cluster: Cluster = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compare all policies on many problems: regret over the best one's and over the least possible.
 
     Results are kept a cell (problem, horizon, policy) at a time. The same command again goes on where it
     was stopped, and only computes what is missing.
     """
+    check_cluster(cluster)
     # These take time to import.
     from frugalbandits.lab.leaderboard import board, page
 
@@ -75,6 +94,9 @@ def leaderboard(
         raise
     # Before anything is printed: a reader of a pipe that goes away takes no file with it.
     paths = page.write(folder, made)
+    if as_json:
+        typer.echo(document("leaderboard", **_shape(made, board.standings(made.rows)), written=paths))
+        return
     console = terminal.console()
     width = min(console.width, page.WIDEST)
     for part in page.screen(made, width):
@@ -82,3 +104,11 @@ def leaderboard(
         console.print()
     for path in paths:
         console.print(f"written: {path}", soft_wrap=True)
+
+
+def _shape(made: Leaderboard, standings: Sequence[Standing]) -> dict[str, Any]:
+    told = []
+    for standing in standings:
+        worst = {name: getattr(standing.worst_row, name) for name in ("instance", "alpha", "horizon")}
+        told.append({**standing._asdict(), "worst_row": worst})
+    return {**made._asdict(), "standings": told}

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
-from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
 import frugalbandits as fb
-from frugalbandits.cli.common import FIGURES, INTERRUPTED, alpha_option, app, file, number, prepare, whole
+from frugalbandits.cli.common import (
+    FIGURES,
+    INTERRUPTED,
+    AsJson,
+    alpha_option,
+    app,
+    file,
+    number,
+    prepare,
+    whole,
+)
 from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.cli.shapes import document, genres_shape, instance_shape
 from frugalbandits.core.files import check_writable
 from frugalbandits.core.quality import check_alpha
 from frugalbandits.errors import InputError, unknown_name
@@ -67,7 +75,10 @@ def instance(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@group.command(epilog="Example: frugal instance movielens --ratings ratings.csv --movies movies.csv")
+@group.command(
+    short_help="Make an instance from ratings of movies.",
+    epilog="Example: frugal instance movielens --ratings ratings.csv --movies movies.csv",
+)
 def movielens(
     ratings_file: Annotated[
         Path, typer.Option("--ratings", metavar="FILE", help="ratings.csv of MovieLens; may be .gz.")
@@ -89,6 +100,7 @@ def movielens(
     alpha: AlphaOption = 0.05,
     out: OutOption = None,
     plot: PlotOption = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make an instance from MovieLens 25M, or from files of the same form.
 
@@ -98,11 +110,14 @@ def movielens(
     redistribution; no claim of endorsement by the University of Minnesota or GroupLens; no commercial use
     without permission. https://grouplens.org/datasets/movielens/25m/
     """
-    wishes = _Wishes("movielens", reward, above, seed, costs, alpha, out, plot)
+    wishes = _Wishes("movielens", reward, above, seed, costs, alpha, out, plot, as_json)
     _make(wishes, lambda show: ratings.read_movielens(ratings_file, movies_file, unlabelled, show))
 
 
-@group.command(epilog="Example: frugal instance goodreads reviews --out goodreads.txt")
+@group.command(
+    short_help="Make an instance from reviews of books.",
+    epilog="Example: frugal instance goodreads reviews --out goodreads.txt",
+)
 def goodreads(
     folder: Annotated[
         Path,
@@ -115,6 +130,7 @@ def goodreads(
     alpha: AlphaOption = 0.05,
     out: OutOption = None,
     plot: PlotOption = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make an instance from the reviews of the Goodreads Book Graph.
 
@@ -124,7 +140,7 @@ def goodreads(
     Terms of use of the Goodreads Book Graph: for academic use only; no redistribution; no commercial use;
     cite Wan and McAuley 2018, and Wan et al. 2019. https://cseweb.ucsd.edu/~jmcauley/datasets/goodreads.html
     """
-    wishes = _Wishes("goodreads", reward, above, seed, costs, alpha, out, plot)
+    wishes = _Wishes("goodreads", reward, above, seed, costs, alpha, out, plot, as_json)
     _make(wishes, lambda show: ratings.read_goodreads(folder, show))
 
 
@@ -139,6 +155,7 @@ class _Wishes(NamedTuple):
     alpha: float
     out: Path | None
     plot: Path | None
+    as_json: bool
 
 
 _Show = Callable[[str, int, int], None]
@@ -157,30 +174,45 @@ def _make(wishes: _Wishes, read: Callable[[_Show], ratings.GenreRatings]) -> Non
         found = read(show)
     problem = found.to_problem(wishes.reward, wishes.above, costs, wishes.seed, wishes.alpha)
 
-    console = terminal.console()
-    written: list[str] = []
+    written: dict[Path, str] = {}
     try:
         # Before anything is printed: a reader of a pipe that goes away takes no file with it.
         if wishes.out is not None:
             fb.write_instance(problem, wishes.out)
             lack = "; a table has no place for alpha" if wishes.out.suffix.lower() == ".csv" else ""
-            written.append(f"instance of {problem.arms} arms written to {wishes.out}{lack}")
+            written[wishes.out] = f"instance of {problem.arms} arms written to {wishes.out}{lack}"
         if wishes.plot is not None:
             from frugalbandits.lab import figures
 
             figures.save(figures.plot_instance(problem, wishes.title), wishes.plot)
-            written.append(f"figure written to {wishes.plot}")
+            written[wishes.plot] = f"figure written to {wishes.plot}"
     finally:
-        console.print(_table(found, problem, wishes.above))
-        for line in ["", *_notes(found), ""]:
-            console.print(line, soft_wrap=True)
-        width = console.width if console.is_terminal or "COLUMNS" in os.environ else 80
         origin = _origin(wishes, costs)
-        console.print(
-            terminal.picture(problem, wishes.title, origin, width, console.options.ascii_only), soft_wrap=True
-        )
-        for line in ["", *written] if written else []:
-            console.print(line, soft_wrap=True)
+        if wishes.as_json:
+            told = {
+                "genres": genres_shape(found, problem, wishes.above),
+                "above": wishes.above,
+                "sources": found.sources,
+                "without_ratings": found.without_ratings,
+                "instance": instance_shape(wishes.title, problem, origin),
+                "written": list(written),
+            }
+            typer.echo(document(f"instance {wishes.title}", **told))
+        else:
+            _print(found, problem, wishes, origin, list(written.values()))
+
+
+def _print(
+    found: ratings.GenreRatings, problem: fb.Problem, wishes: _Wishes, origin: str, written: Sequence[str]
+) -> None:
+    console = terminal.console()
+    width = terminal.picture_width(console)
+    console.print(_table(found, problem, wishes.above, width))
+    for line in ["", *_notes(found), ""]:
+        console.print(line)
+    console.print(terminal.instance_view(problem, wishes.title, origin, width, console.options.ascii_only))
+    for line in ["", *written] if written else []:
+        console.print(line, soft_wrap=True)
 
 
 def _prepare_instance(path: Path | None) -> None:
@@ -211,21 +243,20 @@ def _progress() -> Iterator[_Show]:
         )
 
 
-def _table(found: ratings.GenreRatings, problem: fb.Problem, above: float) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("genre")
-    for head in ("ratings", "mean rating", f"share {above:g} or more", "cost"):
-        table.add_column(head, justify="right")
+def _table(found: ratings.GenreRatings, problem: fb.Problem, above: float, width: int) -> RenderableType:
+    heads = ("ratings", "mean rating", f"share {above:g} or more", "cost")
     shares = found.shares(above)
-    for arm, name in enumerate(found.names):
-        table.add_row(
+    rows = [
+        (
             Text(text.printable(name), "bold"),
             f"{found.totals[arm]:,}",
             f"{found.means[arm]:.4f}",
             f"{shares[arm]:.4f}",
             text.readable(float(problem.costs[arm])),
         )
-    return table
+        for arm, name in enumerate(found.names)
+    ]
+    return terminal.fitted([terminal.Column("genre", "name"), *map(terminal.Column, heads)], rows, width)
 
 
 def _notes(found: ratings.GenreRatings) -> list[str]:

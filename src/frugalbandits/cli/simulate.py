@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -13,15 +13,19 @@ from typing import Annotated, NamedTuple
 import typer
 
 import frugalbandits as fb
+from frugalbandits.cli import completing
 from frugalbandits.cli.common import (
     FIGURES,
     INTERRUPTED,
     TABLES,
+    AsJson,
     advance,
     alpha_option,
     app,
     chosen_policies,
     file,
+    instance_argument,
+    policy_option,
     prepare,
     problem_of,
     pull_count,
@@ -29,6 +33,7 @@ from frugalbandits.cli.common import (
     whole,
 )
 from frugalbandits.cli.interrupts import interruptible
+from frugalbandits.cli.shapes import cell_shape, document
 from frugalbandits.core.files import written_whole
 from frugalbandits.core.options import check_horizon
 from frugalbandits.errors import InputError
@@ -40,15 +45,11 @@ __all__ = ["simulate"]
 
 @app.command(epilog="Example: frugal simulate goodreads --policy etc-cs --alpha 0.3 --runs 10")
 def simulate(
-    instance: Annotated[
-        list[str],
-        typer.Argument(metavar="INSTANCE", help="Built-in names, or instance files (.txt or .csv)."),
-    ],
+    instance: Annotated[list[str], instance_argument("Built-in names, or instance files (.txt or .csv).")],
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A policy; repeat for more. 'all' (the default): the paper's five; 'every': all there are. "
+        policy_option(
+            "A policy; repeat for more. 'all' (the default): the paper's five; 'every': all there are. "
             "With --quality, those of them that know the bar; 'every' is the default then. "
             "Settings may follow a name: glr-cof:tolerance=0.02.",
         ),
@@ -65,10 +66,16 @@ def simulate(
     checkpoints: Annotated[int, whole(1, "Times at which regret is recorded.")] = 500,
     workers: Annotated[int | None, whole(1, "Threads. Default: one per core.")] = None,
     rewards: Annotated[
-        str, typer.Option(metavar="bernoulli|beta", help="How rewards spread around their means.")
+        str,
+        typer.Option(
+            metavar="bernoulli|beta",
+            autocompletion=completing.rewards,
+            help="How rewards spread around their means.",
+        ),
     ] = "bernoulli",
     out: Annotated[Path | None, file("Write regret over time: .parquet or .csv.")] = None,
     plot: Annotated[Path | None, file("Draw regret over time: .png, .pdf or .svg.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run policies on instances and compare their regret.
 
@@ -111,21 +118,29 @@ def simulate(
             )
             cells.append(terminal.Cell(job.instance, result, time.perf_counter() - start))
 
-    console = terminal.console()
-    written: list[str] = []
+    written: dict[Path, str] = {}
     try:
         # Before anything is printed: a reader of a pipe that goes away takes no file with it.
         if out is not None:
-            written.append(f"table of {_write_table(cells, out):,} rows written to {out}")
+            written[out] = f"table of {_write_table(cells, out):,} rows written to {out}"
         if plot is not None:
             _write_figure(cells, plot)
-            written.append(f"figure written to {plot}")
+            written[plot] = f"figure written to {plot}"
     finally:
-        for group in _by_problem(cells):
-            console.print(terminal.regret_table(group, console.width))
-            console.print()
-        for line in written:
-            console.print(line, soft_wrap=True)
+        if as_json:
+            told = [cell_shape(cell) for cell in cells]
+            typer.echo(document("simulate", rewards=rewards, results=told, written=list(written)))
+        else:
+            _print(cells, written.values())
+
+
+def _print(cells: Sequence[terminal.Cell], written: Iterable[str]) -> None:
+    console = terminal.console()
+    for group in _by_problem(cells):
+        console.print(terminal.regret_table(group, console.width))
+        console.print()
+    for line in written:
+        console.print(line, soft_wrap=True)
 
 
 class _Job(NamedTuple):

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from frugalbandits.core.contract import Batch, Policy, Setting
 from frugalbandits.core.jit import CacheFolder, cache_folder, compile_for, has_compiler, machine_code
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.core.registry import policies, resolve
+from frugalbandits.core.tables import text_table
 
-__all__ = ["PATIENCE", "Planner", "WarmUp", "Warmed", "planner_of", "warm_up"]
+__all__ = ["PATIENCE", "How", "Planner", "WarmUp", "Warmed", "made_ready", "planner_of", "warm_up"]
 
 #: Plans in plain Python before machine code is ordered: short programs should not pay for a compiler.
 PATIENCE = 20
@@ -64,12 +65,12 @@ class Planner:
         """Whether machine code is in use."""
         return self._code is not None
 
-    def make(self, state: Any, rng: Any) -> Any:
-        """Make machine code for arguments of these types, or load it from disk, and use it from now on."""
+    def make(self, state: Any, rng: Any) -> tuple[float, How]:
+        """Have machine code for arguments of these types, and use it from now on."""
         code: Any = machine_code(self._plain)
-        compile_for(code, state, rng)
+        made = made_ready(code, state, rng)
         self._code = code
-        return code
+        return made
 
 
 _planners: dict[Hashable, Planner] = {}
@@ -159,12 +160,30 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_a_forked_child)
 
 
+How: TypeAlias = Literal["compiled", "loaded from disk", "there already"]
+
+
+def made_ready(code: Any, *arguments: Any) -> tuple[float, How]:
+    """Make machine code for arguments of these types; return the seconds that it took, and how it came."""
+    if not has_compiler():
+        raise ModuleNotFoundError(
+            "there is no compiler to warm up, numba is not installed or NUMBA_DISABLE_JIT is set: "
+            "pip install 'frugalbandits[fast]' (sessions run without)",
+            name="numba",
+        )
+    if code.signatures:
+        return 0.0, "there already"
+    start = time.perf_counter()
+    compile_for(code, *arguments)
+    return time.perf_counter() - start, "loaded from disk" if code.stats.cache_hits else "compiled"
+
+
 class Warmed(NamedTuple):
-    """A policy that is ready, the seconds that this took, and whether its machine code came from disk."""
+    """A policy whose sessions are ready, the seconds that this took, and how its machine code came."""
 
     policy: str
     seconds: float
-    from_disk: bool
+    how: How
 
 
 class WarmUp(NamedTuple):
@@ -175,16 +194,13 @@ class WarmUp(NamedTuple):
     trouble: str | None
 
     def __str__(self) -> str:
-        rows = [
-            f"{each.policy:<20} {each.seconds:6.1f} s  {'loaded' if each.from_disk else 'compiled'}"
-            for each in self.warmed
-        ]
+        rows = [[each.policy, f"{each.seconds:.1f}", each.how] for each in self.warmed]
         where = (
             f"kept below {str(self.folder)!r}"
             if self.trouble is None
             else f"kept nowhere: the folder {str(self.folder)!r} cannot be written: {self.trouble}"
         )
-        return "\n".join([*rows, where])
+        return "\n".join([text_table(["policy", "seconds", "how"], rows, left={0, 2}), where])
 
 
 def warm_up(*names: str) -> WarmUp:
@@ -200,22 +216,14 @@ def warm_up(*names: str) -> WarmUp:
     WarmUp
         What was compiled or loaded, and whether it could be kept on disk; prints as a table.
     """
-    if not has_compiler():
-        raise ModuleNotFoundError(
-            "there is no compiler to warm up: pip install 'frugalbandits[fast]' (sessions run without)",
-            name="numba",
-        )
     chosen = [(name, resolve(name)) for name in names or policies()]
     setting = Setting.of(np.array([1.0, 2.0, 3.0]), RelativeToBest(0.1), 1_000, None)
     warmed = []
     folders: list[CacheFolder] = []
     for name, policy in chosen:
-        start = time.perf_counter()
         state = policy.begin(setting)
         rng = np.random.default_rng(0) if policy.randomised else None
-        made = planner_of(policy, state, rng).make(state, rng)
+        warmed.append(Warmed(name, *planner_of(policy, state, rng).make(state, rng)))
         folders.append(cache_folder((type(policy).plan.__module__,)))
-        from_disk = sum(made.stats.cache_hits.values()) > 0
-        warmed.append(Warmed(name, time.perf_counter() - start, from_disk))
     troubles = [folder.trouble for folder in folders if folder.trouble is not None]
     return WarmUp(tuple(warmed), folders[0].path.parent, troubles[0] if troubles else None)

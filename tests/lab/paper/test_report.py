@@ -358,7 +358,7 @@ def test_the_screen_shows_every_claim_within_its_width(width):
 
 
 def test_the_screen_shows_run_times():
-    text = printed(page.summary_table([world()[NU2_WITHOUT]]), 100)
+    text = printed(page.summary_table([world()[NU2_WITHOUT]], 100), 100)
     assert re.search(r"COF \(no combine\) +1 +20,000,000 +0.50 +40,000,000", text)
 
 

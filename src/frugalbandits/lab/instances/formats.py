@@ -23,6 +23,7 @@ from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab.problem import Problem
 
 __all__ = [
+    "NoBar",
     "is_table",
     "problem_from",
     "read_instance",
@@ -36,6 +37,14 @@ _COLUMNS = ("name", "quality", "cost")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 # Means, costs, alpha and names as a file has them, before `Problem` checks them.
 _Fields: TypeAlias = tuple[list[float], list[float], float | None, list[str] | None]
+
+
+class NoBar(InputError):
+    """Neither the file nor the caller says what is good enough; `lack` is what the file lacks."""
+
+    def __init__(self, lack: str) -> None:
+        super().__init__(f"{lack}; give alpha")
+        self.lack = lack
 
 
 def read_instance(
@@ -114,7 +123,7 @@ def problem_from(text: str, source: str, alpha: float | None, quality: Quality |
     means, costs, own, names = (_parse_table if is_table(source) else _parse_lines)(text, source)
     if bar is None and own is None:
         lack = "a table has no subsidy factor" if is_table(source) else "the key subsidy_factor is missing"
-        raise InputError(f"{source}: {lack}; give alpha")
+        raise NoBar(f"{source}: {lack}")
     try:
         return Problem(means, costs, own if bar is None else None, names, quality=bar)
     except InputError as error:

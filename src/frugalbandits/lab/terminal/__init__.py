@@ -1,22 +1,25 @@
 """What the command line prints: tables, pictures made of text, progress."""
 
-from frugalbandits.lab.terminal.drawn import picture
+from frugalbandits.lab.terminal.drawn import instance_view, picture, picture_width
 from frugalbandits.lab.terminal.tables import (
     Cell,
     console,
     instance_table,
-    plain_table,
     policy_table,
     regret_table,
 )
 from frugalbandits.lab.terminal.watching import progress
+from frugalbandits.lab.terminal.widths import Column, fitted
 
 __all__ = [
     "Cell",
+    "Column",
     "console",
+    "fitted",
     "instance_table",
+    "instance_view",
     "picture",
-    "plain_table",
+    "picture_width",
     "policy_table",
     "progress",
     "regret_table",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from frugalbandits.lab.bounds import Overview
 from frugalbandits.lab.bounds.divergence import Rewards
 from frugalbandits.lab.bounds.side_by_side import OBJECTIVES
 from frugalbandits.lab.result import Result
-from frugalbandits.lab.terminal.tables import plain_table
-from frugalbandits.lab.text import printable, readable, shortened
+from frugalbandits.lab.terminal.widths import Column, Row, fitted, side_by_side
+from frugalbandits.lab.text import printable, readable
 
 __all__ = ["bounds_report", "short"]
 
@@ -27,9 +27,6 @@ _PRIOR = """\
 Prior upper bounds, as orders:
 ETC-CS  T^(2/3), because it explores for a fixed budget, whatever the gaps
 PE-CS   log T, with 1/Delta_k^2 pulls of expensive arm k, Delta_k = mu* - mu_k"""
-# Names are not cut shorter than this.
-_SHORTEST = 10
-_WORDS = ("\narm", "\nrole", "regret")
 
 
 def short(value: float) -> str:
@@ -65,7 +62,7 @@ def bounds_report(
     results
         Policies that were simulated on it, if any.
     width
-        Columns to fill. Where measured pulls do not fit beside the bounds, they get a table below.
+        Columns of text. Where measured pulls do not fit beside the bounds, they get a table below.
     ascii_only
         Do without signs that are not ASCII.
     """
@@ -75,102 +72,90 @@ def bounds_report(
         f"a* is {printable(problem.names[problem.optimal_arm])} (threshold {readable(problem.threshold)})"
     )
     parts: list[RenderableType] = [Text(heading, _BOLD)]
-    together = _fitting(shown, results, width, ascii_only)
+    together = side_by_side(*_arms(shown, results, ascii_only), width, tight=True)
     if together is not None:
         parts.append(together)
     else:
-        alone = _fitting(shown, [], width, ascii_only) or _arms(shown, [], _SHORTEST, ascii_only)
-        parts += [alone, Text(), _measured(shown, results, ascii_only)]
+        parts.append(fitted(*_arms(shown, [], ascii_only), width, tight=True))
+        if results:
+            parts += [Text(), fitted(*_measured(shown, results), width, tight=True)]
     parts.append(Text("\n".join(_legend(shown, results, ascii_only)), _DIM))
-    parts += [Text(), _regret(shown, results)]
+    parts += [Text(), fitted(*_regret(shown, results), width, tight=True)]
     parts.append(Text("\n".join(_notes(shown, ascii_only))))
     if shown.upper is not None:
         parts += [Text(), Text(_PRIOR, _DIM)]
     return Group(*parts)
 
 
-def _fitting(shown: Overview, results: Sequence[Result], width: int, ascii_only: bool) -> Table | None:
-    """Return the table with names as long as there is room for, or None where there is too little."""
-    ruler = Console(width=10_000)
-    most = max(len(name) for name in shown.problem.names)
-    for longest in range(max(most, _SHORTEST), _SHORTEST - 1, -1):
-        table = _arms(shown, results, longest, ascii_only)
-        if ruler.measure(table).maximum <= width:
-            return table
-    return None
+_Told: TypeAlias = tuple[list[Column], list[Row]]
 
 
-def _table(*heads: str) -> Table:
-    table = plain_table(*heads)
-    table.padding = (0, 1, 0, 0)
-    for place, column in enumerate(table.columns):
-        column.no_wrap = True
-        column.justify = "left" if heads[place] in _WORDS else "right"
-    return table
-
-
-def _arms(shown: Overview, results: Sequence[Result], longest: int, ascii_only: bool) -> Table:
-    names = ("gap cost", "gap quality", "lower Gauss", "lower Bern.", "least regret")
-    heads = [name.replace(" ", "\n", 1) for name in names]
+def _arms(shown: Overview, results: Sequence[Result], ascii_only: bool) -> _Told:
+    heads = ["gap cost", "gap quality", "lower Gauss", "lower Bern.", "least regret"]
     upper = shown.upper
     if upper is not None:
-        heads.append("COF\nat most")
-    policies = [f"mean\n{printable(result.policy)}" for result in results]
-    table = _table("\narm", "\nrole", *heads, *policies)
+        heads.append("COF at most")
+    heads += [f"mean {printable(result.policy)}" for result in results]
+    columns = [Column("arm", "name"), Column("role", "words"), *(Column(_two_lines(head)) for head in heads)]
     problem, least = shown.problem, shown.least["bernoulli", "sum"]
+    rows: list[Row] = []
     for arm in problem.order.tolist():
         star = arm == problem.optimal_arm
-        table.add_row(
-            _name(shown, arm, longest, ascii_only),
-            _role(shown, arm, ascii_only),
-            _gap(float(problem.cost_gaps[arm])),
-            _gap(float(problem.quality_gaps[arm])),
-            "-" if star else short(float(shown.lower["gaussian"][arm])),
-            "-" if star else short(float(shown.lower["bernoulli"][arm])),
-            "rest" if star else short(float(least.pulls[arm])),
-            *([] if upper is None else ["T" if star else short(float(upper.pulls[arm]))]),
-            *(short(float(result.pulls[:, -1, arm].mean())) for result in results),
+        rows.append(
+            (
+                _name(shown, arm),
+                _sign(shown.roles.label(arm), ascii_only),
+                _gap(float(problem.cost_gaps[arm])),
+                _gap(float(problem.quality_gaps[arm])),
+                "-" if star else short(float(shown.lower["gaussian"][arm])),
+                "-" if star else short(float(shown.lower["bernoulli"][arm])),
+                "rest" if star else short(float(least.pulls[arm])),
+                *([] if upper is None else ["T" if star else short(float(upper.pulls[arm]))]),
+                *_means(results, arm),
+            )
         )
-    return table
+    return columns, rows
 
 
-def _measured(shown: Overview, results: Sequence[Result], ascii_only: bool) -> Table:
-    table = _table("\narm", *(f"mean\n{printable(result.policy)}" for result in results))
-    for arm in shown.problem.order.tolist():
-        means = [short(float(result.pulls[:, -1, arm].mean())) for result in results]
-        table.add_row(_name(shown, arm, 2 * _SHORTEST, ascii_only), *means)
-    return table
+def _measured(shown: Overview, results: Sequence[Result]) -> _Told:
+    policies = [Column(f"mean\n{printable(result.policy)}") for result in results]
+    rows: list[Row] = [(_name(shown, arm), *_means(results, arm)) for arm in shown.problem.order.tolist()]
+    return [Column("arm", "name"), *policies], rows
 
 
-def _regret(shown: Overview, results: Sequence[Result]) -> Table:
+def _means(results: Sequence[Result], arm: int) -> list[str]:
+    return [short(float(result.pulls[:, -1, arm].mean())) for result in results]
+
+
+def _regret(shown: Overview, results: Sequence[Result]) -> _Told:
     extra = ["against least"] if results else []
-    table = _table("regret", "cost", "quality", "sum", *extra)
+    columns = [Column("regret", "words"), *map(Column, ["cost", "quality", "sum", *extra])]
     words: dict[Rewards, str] = {
         "bernoulli": "least, Bernoulli rewards",
         "gaussian": f"least, Gaussian, sigma {shown.sigma:g}",
     }
+    rows: list[Row] = []
     for family, what in words.items():
         least = [readable(shown.least[family, objective].value) for objective in OBJECTIVES]
-        table.add_row(Text(what, _BOLD), *least)
+        rows.append((Text(what, _BOLD), *least, *("" for _ in extra)))
     upper, yardstick = shown.upper, shown.least["bernoulli", "sum"].value
-    rows = []
+    above = []
     if upper is not None:
-        rows.append(("COF at most", (upper.cost_regret, upper.quality_regret, upper.summed_regret), _BOLD))
+        above.append(("COF at most", (upper.cost_regret, upper.quality_regret, upper.summed_regret), _BOLD))
     for result in results:
         means = (result.summary("cost").mean, result.summary("quality").mean, result.summary().mean)
-        rows.append((f"{printable(result.policy)}, mean of {result.runs:,}", means, _OPTIMAL))
-    for what, values, style in rows:
-        table.add_row(
-            Text(what, style), *map(readable, values), *(_ratio(values[2], yardstick) for _ in extra)
-        )
-    return table
+        above.append((f"{printable(result.policy)}, mean of {result.runs:,}", means, _OPTIMAL))
+    for what, values, style in above:
+        ratios = (_ratio(values[2], yardstick) for _ in extra)
+        rows.append((Text(what, style), *map(readable, values), *ratios))
+    return columns, rows
 
 
 def _legend(shown: Overview, results: Sequence[Result], ascii_only: bool) -> list[str]:
     upper = shown.upper
     lines = [
-        "pulls: 'lower' every consistent policy makes at least; 'least regret' those that",
-        "meet all bounds with least summed regret"
+        "pulls: 'lower' every consistent policy makes at least; 'least regret' those that meet all bounds "
+        "with least summed regret"
         + ("" if upper is None else f"; 'COF at most' for delta = {upper.delta:.3g}"),
     ]
     if shown.roles.dagger is not None:
@@ -209,13 +194,13 @@ def _notes(shown: Overview, ascii_only: bool) -> list[str]:
     return [printable(line) for line in lines]
 
 
-def _name(shown: Overview, arm: int, longest: int, ascii_only: bool) -> Text:
-    name = shortened(printable(shown.problem.names[arm]), longest, "~" if ascii_only else "…")
-    return Text(name, _OPTIMAL if arm == shown.problem.optimal_arm else _BOLD)
+def _name(shown: Overview, arm: int) -> Text:
+    style = _OPTIMAL if arm == shown.problem.optimal_arm else _BOLD
+    return Text(printable(shown.problem.names[arm]), style)
 
 
-def _role(shown: Overview, arm: int, ascii_only: bool) -> str:
-    return _sign(shown.roles.label(arm), ascii_only)
+def _two_lines(head: str) -> str:
+    return head.replace(" ", "\n", 1)
 
 
 def _sign(text: str, ascii_only: bool) -> str:

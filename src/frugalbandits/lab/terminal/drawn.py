@@ -1,22 +1,23 @@
-"""An instance as a picture made of text."""
+"""An instance as a picture made of text, or as a table where there is no room for one."""
 
 from __future__ import annotations
 
 import math
+import os
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
+from rich.console import Console, Group
 from rich.style import Style
 from rich.text import Text
 
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.text import printable, readable, role, shortened
+from frugalbandits.lab.terminal.widths import Column, fitted, folded
+from frugalbandits.lab.text import printable, readable, role
 
-__all__ = [
-    "picture",
-]
+__all__ = ["instance_view", "picture", "picture_width"]
 
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
@@ -24,6 +25,7 @@ _OPTIMAL = Style(color="green", bold=True)
 _BEST = Style(color="blue", bold=True)
 _WIDEST_PICTURE = 110
 _SHORTEST_LINE = 20
+_SHORTEST_NAME = 12
 
 
 class _Signs(NamedTuple):
@@ -36,11 +38,41 @@ class _Signs(NamedTuple):
     threshold: str
     line: str
     tick: str
-    cut: str
 
 
-_UNICODE = _Signs("★", "◆", "●", "○", "┊", "─", "┴", "…")
-_ASCII = _Signs("*", "#", "o", ".", "|", "-", "+", "~")
+_UNICODE = _Signs("★", "◆", "●", "○", "┊", "─", "┴")
+_ASCII = _Signs("*", "#", "o", ".", "|", "-", "+")
+
+
+def picture_width(console: Console) -> int:
+    """Return the columns that a picture may take; a pipe has no end, but a picture is for people."""
+    return console.width if console.is_terminal or "COLUMNS" in os.environ else 80
+
+
+def instance_view(
+    problem: Problem, title: str, source: str = "", width: int = 80, ascii_only: bool = False
+) -> Text | Group:
+    """Return an instance as a picture, or as a table where the picture would be wider than `width`.
+
+    The parameters are those of `picture`.
+    """
+    drawn = picture(problem, title, source, width, ascii_only)
+    # The first lines, title and source, are sentences, which wrap.
+    if max(cell_len(line) for line in drawn.plain.splitlines()[2:]) <= width:
+        return drawn
+    rows = [
+        (
+            Text(printable(problem.names[arm]), _sign(problem, arm, _ASCII)[1]),
+            readable(problem.costs[arm]),
+            readable(problem.means[arm]),
+            "yes" if problem.feasible[arm] else "no",
+            role(problem, arm),
+        )
+        for arm in problem.order.tolist()
+    ]
+    columns = [Column("arm", "name"), *map(Column, ("cost", "mean", "feasible")), Column("role", "words")]
+    parts = [_heading(problem, title, source), fitted(columns, rows, width, tight=True)]
+    return Group(*parts, Text(f"\nfeasible: a mean of {_threshold(problem)} or more"))
 
 
 def picture(
@@ -57,7 +89,7 @@ def picture(
     source
         Where its numbers come from, if that is known.
     width
-        Columns to fill.
+        Columns to fill; it takes some 70, more with long numbers.
     ascii_only
         Do without signs that are not ASCII.
 
@@ -88,17 +120,15 @@ def picture(
     widths = [max(map(len, [head, *column])) for head, column in texts]
     # What the numbers leave is shared between the names and the reward line.
     free = min(width, _WIDEST_PICTURE) - sum(widths) - 6
-    longest = max(12, min(free // 2, free - _SHORTEST_LINE), free - 2 * _SHORTEST_LINE)
-    names = [shortened(printable(name), longest, signs.cut) for name in problem.names]
-    widths.insert(0, max(map(cell_len, ["arm", *names])))
+    longest = max(_SHORTEST_NAME, min(free // 2, free - _SHORTEST_LINE), free - 2 * _SHORTEST_LINE)
+    names = [folded(printable(name), longest) for name in problem.names]
+    widths.insert(0, max(map(cell_len, ["arm", *(piece for name in names for piece in name)])))
     left = sum(widths[:3]) + 4
     span = max(_SHORTEST_LINE, free - widths[0])
     axis = _Axis(problem, span)
     bar = axis.column(problem.threshold)
 
-    drawing = Text(f"{printable(title)}: {problem.arms} arms, {printable(problem.quality.short)}\n", _BOLD)
-    if source:
-        drawing.append(f"{source}\n", _DIM)
+    drawing = _heading(problem, title, source)
     head = f"{'arm':<{widths[0]}} {'cost':>{widths[1]}} {'mean':>{widths[2]}}"
     drawing.append(f"\n{head}  {axis.labels()}  feasible, role\n", _BOLD)
     drawing.append(" " * left)
@@ -113,7 +143,8 @@ def picture(
     drawing.append("\n")
     for arm in problem.order.tolist():
         sign, style = _sign(problem, arm, signs)
-        drawing.append(f"{set_cell_size(names[arm], widths[0])} ", style)
+        first, *more = names[arm]
+        drawing.append(f"{set_cell_size(first, widths[0])} ", style)
         drawing.append(f"{costs[arm]:>{widths[1]}} {means[arm]:>{widths[2]}}  ")
         at = axis.column(problem.means[arm])
         for place in range(span):
@@ -122,8 +153,10 @@ def picture(
             else:
                 drawing.append(signs.threshold if place == bar else " ", _DIM)
         drawing.append(f"  {verdicts[arm]}\n", style)
-    rule = printable(problem.quality.rule) if problem.attainable else "no arm reaches the level; best mean"
-    note = f"{rule} = {readable(problem.threshold)}"
+        for piece in more:
+            drawing.append(set_cell_size(piece, left + bar), style)
+            drawing.append(f"{signs.threshold}\n", _DIM)
+    note = _threshold(problem)
     start = min(max(0, left + bar - len(note) // 2), max(0, left + span - len(note)))
     drawing.append(f"{' ' * (left + bar)}{signs.threshold}\n{' ' * start}{note}\n\n")
     for sign, style, meaning in (
@@ -136,6 +169,16 @@ def picture(
         drawing.append(sign, style)
         drawing.append(f" {meaning}")
     return drawing
+
+
+def _heading(problem: Problem, title: str, source: str) -> Text:
+    heading = Text(f"{printable(title)}: {problem.arms} arms, {printable(problem.quality.short)}\n", _BOLD)
+    return heading.append(f"{source}\n", _DIM) if source else heading
+
+
+def _threshold(problem: Problem) -> str:
+    rule = printable(problem.quality.rule) if problem.attainable else "no arm reaches the level; best mean"
+    return f"{rule} = {readable(problem.threshold)}"
 
 
 class _Axis:

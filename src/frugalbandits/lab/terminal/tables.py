@@ -10,23 +10,21 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rich import box
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result, Summary
+from frugalbandits.lab.terminal.widths import Column, fitted, plain_table
 from frugalbandits.lab.text import counted, printable, readable
 
 __all__ = [
     "Cell",
     "console",
     "instance_table",
-    "plain_table",
     "policy_table",
     "regret_table",
 ]
@@ -55,25 +53,34 @@ def console(width: int | None = None) -> Console:
     return made
 
 
-def policy_table(policies: Sequence[tuple[str, Policy]]) -> Table:
+def policy_table(policies: Sequence[tuple[str, Policy]], width: int) -> RenderableType:
     """Return the registered policies as a table."""
-    table = plain_table("name", "policy", "settings")
-    for name, policy in policies:
-        table.add_row(Text(name, _BOLD), type(policy).title, Text(repr(policy), _DIM))
-    return table
+    columns = [Column("name", "name"), Column("policy", "words"), Column("settings", "words")]
+    rows = [(Text(name, _BOLD), type(policy).title, Text(repr(policy), _DIM)) for name, policy in policies]
+    return fitted(columns, rows, width)
 
 
-def instance_table(instances: Sequence[tuple[str, Problem, str]]) -> Table:
+def instance_table(instances: Sequence[tuple[str, Problem, str]], width: int) -> RenderableType:
     """Return instances, with where their numbers come from, as a table."""
     paper = all(isinstance(problem.quality, RelativeToBest) for _, problem, _ in instances)
-    table = plain_table("name", "arms", "alpha" if paper else "quality", "optimal arm a*", "source")
-    table.columns[1].justify = table.columns[2].justify = "right"
-    table.columns[4].min_width = 28
-    for name, problem, source in instances:
-        optimal = printable(problem.names[problem.optimal_arm])
-        bar = f"{problem.alpha:g}" if paper else problem.quality.short
-        table.add_row(Text(name, _BOLD), str(problem.arms), bar, optimal, Text(source, _DIM))
-    return table
+    columns = [
+        Column("name", "name"),
+        Column("arms"),
+        Column("alpha") if paper else Column("quality", "words"),
+        Column("optimal arm a*", "name"),
+        Column("source", "words"),
+    ]
+    rows = [
+        (
+            Text(name, _BOLD),
+            str(problem.arms),
+            f"{problem.alpha:g}" if paper else printable(problem.quality.short),
+            printable(problem.names[problem.optimal_arm]),
+            Text(source, _DIM),
+        )
+        for name, problem, source in instances
+    ]
+    return fitted(columns, rows, width)
 
 
 def regret_table(cells: Sequence[Cell], width: int) -> Group:
@@ -115,14 +122,6 @@ def regret_table(cells: Sequence[Cell], width: int) -> Group:
     fits = Console(width=10_000).measure(side_by_side).maximum <= width
     note = Text("mean [20th, 80th percentile] over the runs", _DIM)
     return Group(Text(title, _BOLD), side_by_side if fits else below, note)
-
-
-def plain_table(*heads: str) -> Table:
-    """Return an empty table in the style of all of them."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for head in heads:
-        table.add_column(head)
-    return table
 
 
 def _band(summary: Summary, separator: str, style: Style | None = None) -> Text:

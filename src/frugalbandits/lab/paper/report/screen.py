@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from frugalbandits.lab.paper.claims.checked import VERDICTS, Claim
 from frugalbandits.lab.paper.report.tables import runtime_table
+from frugalbandits.lab.terminal.widths import Column, fitted
 from frugalbandits.lab.text import printable
 
 if TYPE_CHECKING:
@@ -49,12 +50,11 @@ def terminal_table(claims: Sequence[Claim]) -> Group:
     return Group(table, Text(f"{len(claims)} claims: {counts}", _BOLD))
 
 
-def summary_table(outcomes: Sequence[Outcome]) -> Table:
+def summary_table(outcomes: Sequence[Outcome], width: int) -> RenderableType:
     """Return what each policy's cells took, as a table for the screen."""
     told = runtime_table(outcomes)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for head, side in zip(told.heads, told.align, strict=True):
-        table.add_column(head, justify="right" if side == "r" else "left")
-    for row in told.rows:
-        table.add_row(*(Text(cell.text) for cell in row))
-    return table
+    columns = [
+        Column(head, "number" if side == "r" else "name")
+        for head, side in zip(told.heads, told.align, strict=True)
+    ]
+    return fitted(columns, [[cell.text for cell in row] for row in told.rows], width)

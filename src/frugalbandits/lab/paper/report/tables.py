@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,10 +19,12 @@ from frugalbandits.lab.sweeps.cells import Outcome
 from frugalbandits.lab.text import counted, percent, readable, seconds, shown, title
 
 __all__ = [
+    "RunTime",
     "claims_table",
     "correct_tables",
     "event_table",
     "regret_tables",
+    "run_times",
     "runtime_table",
     "settings_table",
     "system_table",
@@ -129,24 +132,45 @@ def _without(missing: int, runs: int) -> str:
     return f"{missing:,} of {counted(runs, 'run')} without it" if missing else ""
 
 
+class RunTime(NamedTuple):
+    """What the cells of a policy, or of all of them, took."""
+
+    policy: str
+    cells: int
+    decisions: int
+    seconds: float
+    decisions_a_second: float | None
+
+
+def run_times(outcomes: Sequence[Outcome]) -> list[RunTime]:
+    """Return what each policy's cells took, and in the end what all took."""
+    names = list(dict.fromkeys(outcome.cell.policy for outcome in outcomes))
+    own = [
+        _run_time(name, [outcome for outcome in outcomes if outcome.cell.policy == name]) for name in names
+    ]
+    return [*own, _run_time("all", outcomes)] if len(own) > 1 else own
+
+
 def runtime_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return what each policy's cells took."""
-    rows = []
-    for policy in dict.fromkeys(outcome.cell.policy for outcome in outcomes):
-        own = [outcome for outcome in outcomes if outcome.cell.policy == policy]
-        rows.append(_runtime(title(policy), own))
-    if len(rows) > 1:
-        rows.append(_runtime("all", outcomes))
+    """Return what each policy's cells took, as a table."""
+    rows = [
+        (
+            Cell(title(name)),
+            Cell(f"{cells:,}"),
+            Cell(f"{decisions:,}"),
+            Cell(seconds(spent)),
+            _NONE if rate is None else Cell(readable(rate)),
+        )
+        for name, cells, decisions, spent, rate in run_times(outcomes)
+    ]
     heads = ("policy", "cells", "decisions", "seconds", "decisions a second")
     return Table("Run time by policy", heads, "lrrrr", tuple(rows))
 
 
-def _runtime(name: str, outcomes: Iterable[Outcome]) -> tuple[Cell, ...]:
-    own = list(outcomes)
+def _run_time(name: str, own: Sequence[Outcome]) -> RunTime:
     decisions = sum(outcome.cell.runs * outcome.cell.horizon for outcome in own)
     spent = sum(outcome.seconds for outcome in own)
-    rate = Cell(readable(decisions / spent)) if spent > 0 else _NONE
-    return Cell(name), Cell(f"{len(own):,}"), Cell(f"{decisions:,}"), Cell(seconds(spent)), rate
+    return RunTime(name, len(own), decisions, spent, decisions / spent if spent > 0 else None)
 
 
 def settings_table(outcomes: Sequence[Outcome]) -> Table:

@@ -1,0 +1,16 @@
+"""All commands, registered."""
+
+from frugalbandits.cli import bounds, catalogue, leaderboard, raw, reproduce, session, simulate, warming
+from frugalbandits.cli.common import app
+
+__all__ = [
+    "app",
+    "bounds",
+    "catalogue",
+    "leaderboard",
+    "raw",
+    "reproduce",
+    "session",
+    "simulate",
+    "warming",
+]

@@ -1,0 +1,241 @@
+"""What `--json` prints: every command's document as plain values; docs/cli.md states each shape.
+
+Numbers are those of the tables, at full precision. JSON has no word for what is infinite or not a number:
+that is null.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frugalbandits._version import __version__
+from frugalbandits.core.contract import Policy
+from frugalbandits.core.quality import AtLeast, Quality, quality_to_dict
+from frugalbandits.core.registry import policy_title
+from frugalbandits.lab.bounds import Overview
+from frugalbandits.lab.bounds.side_by_side import FAMILIES, OBJECTIVES
+from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.ratings import GenreRatings
+from frugalbandits.lab.result import Result
+from frugalbandits.lab.sweeps.cells import Outcome
+from frugalbandits.lab.terminal import Cell
+from frugalbandits.lab.text import role
+
+__all__ = [
+    "bounds_shape",
+    "cell_shape",
+    "document",
+    "genres_shape",
+    "instance_shape",
+    "listed_instance_shape",
+    "outcome_shape",
+    "policy_shape",
+]
+
+
+def document(command: str, **content: Any) -> str:
+    """Return one JSON document, in ASCII so that every pipe can carry it.
+
+    Examples
+    --------
+    >>> print(document("policies", ratio=float("inf")))
+    {
+      "command": "policies",
+      "version": "...",
+      "ratio": null
+    }
+    """
+    told = {"command": command, "version": __version__, **content}
+    return json.dumps(plain(told), indent=2, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as dictionaries, lists, strings and finite numbers.
+
+    Examples
+    --------
+    >>> plain({"a": np.array([1.0, np.nan]), "b": (Path("x"), np.int64(2))})
+    {'a': [1.0, None], 'b': ['x', 2]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return value
+
+
+def policy_shape(name: str, policy: Policy) -> dict[str, Any]:
+    """Return a policy as `frugal policies` tells it."""
+    settings = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)}
+    return {
+        "name": name,
+        "title": policy_title(name),
+        "method": type(policy).title,
+        "settings": settings,
+        "any_bar": policy.any_bar,
+    }
+
+
+def listed_instance_shape(name: str, problem: Problem, source: str) -> dict[str, Any]:
+    """Return an instance as the list of instances tells it."""
+    return {
+        "name": name,
+        "source": source,
+        **_bar(problem.quality),
+        "arms": problem.arms,
+        "optimal": problem.names[problem.optimal_arm],
+    }
+
+
+def instance_shape(name: str, problem: Problem, source: str) -> dict[str, Any]:
+    """Return an instance with all its arms, from the cheapest to the most expensive."""
+    return {
+        "name": name,
+        "source": source,
+        **_bar(problem.quality),
+        "threshold": problem.threshold,
+        "attainable": problem.attainable,
+        "optimal": problem.names[problem.optimal_arm],
+        "best": problem.names[problem.best_arm],
+        "arms": [
+            {
+                "name": problem.names[arm],
+                "cost": problem.costs[arm],
+                "mean": problem.means[arm],
+                "feasible": problem.feasible[arm],
+                "role": role(problem, arm),
+            }
+            for arm in problem.order.tolist()
+        ],
+    }
+
+
+def cell_shape(cell: Cell) -> dict[str, Any]:
+    """Return a simulated policy."""
+    problem = cell.result.problem
+    return {
+        "instance": cell.instance,
+        **_bar(problem.quality),
+        "attainable": problem.attainable,
+        "optimal": problem.names[problem.optimal_arm],
+        "policy": cell.result.policy,
+        "horizon": cell.result.horizon,
+        "runs": cell.result.runs,
+        "seed": cell.result.seed,
+        **_regrets(cell.result),
+        "seconds": cell.seconds,
+    }
+
+
+def outcome_shape(outcome: Outcome) -> dict[str, Any]:
+    """Return a cell of a sweep."""
+    return {**plain(outcome.cell), **_regrets(outcome.result), "seconds": outcome.seconds}
+
+
+def bounds_shape(name: str, shown: Overview, results: Sequence[Result]) -> dict[str, Any]:
+    """Return the bounds of an instance and what policies did on it."""
+    problem, upper, least = shown.problem, shown.upper, shown.least["bernoulli", "sum"]
+    shared = shown.joint["bernoulli"]
+
+    def against_least(regret: float) -> float | None:
+        return regret / least.value if 0 < least.value < math.inf else None
+
+    return {
+        "instance": name,
+        **_bar(problem.quality),
+        "horizon": shown.horizon,
+        "sigma": shown.sigma,
+        "threshold": problem.threshold,
+        "optimal": problem.names[problem.optimal_arm],
+        "arms": [
+            {
+                "name": problem.names[arm],
+                "role": shown.roles.label(arm),
+                "cost_gap": problem.cost_gaps[arm],
+                "quality_gap": problem.quality_gaps[arm],
+                "lower_pulls": {family: shown.lower[family][arm] for family in FAMILIES},
+                "least_regret_pulls": least.pulls[arm],
+                "cof_at_most_pulls": None if upper is None else upper.pulls[arm],
+                "mean_pulls": {result.policy: result.pulls[:, -1, arm].mean() for result in results},
+            }
+            for arm in problem.order.tolist()
+        ],
+        "least_regret": {
+            family: {objective: shown.least[family, objective].value for objective in OBJECTIVES}
+            for family in FAMILIES
+        },
+        "cof_at_most": None
+        if upper is None
+        else {
+            "delta": upper.delta,
+            "cost": upper.cost_regret,
+            "quality": upper.quality_regret,
+            "sum": upper.summed_regret,
+            "against_least": against_least(upper.summed_regret),
+        },
+        "joint_bound": None
+        if shared is None
+        else {
+            "arm": problem.names[shared.arm],
+            "shared_by": [problem.names[arm] for arm in problem.order.tolist() if shared.weights[arm] > 0],
+            "free": shared.free,
+        },
+        "too_early": least.too_early,
+        "measured": [
+            {
+                "policy": result.policy,
+                "runs": result.runs,
+                "seed": result.seed,
+                **_regrets(result),
+                "against_least": against_least(result.summary().mean),
+            }
+            for result in results
+        ],
+    }
+
+
+def genres_shape(found: GenreRatings, problem: Problem, above: float) -> list[dict[str, Any]]:
+    """Return the genres of rating data, in the order of their names."""
+    shares = found.shares(above)
+    return [
+        {
+            "name": name,
+            "ratings": found.totals[arm],
+            "mean_rating": found.means[arm],
+            "share_above": shares[arm],
+            "cost": problem.costs[arm],
+        }
+        for arm, name in enumerate(found.names)
+    ]
+
+
+def _bar(quality: Quality) -> dict[str, Any]:
+    alpha = None if isinstance(quality, AtLeast) else quality.alpha
+    return {"quality": quality_to_dict(quality), "alpha": alpha}
+
+
+def _regrets(result: Result) -> dict[str, Any]:
+    """Return mean and percentiles of each regret, and how often the runs ended on the optimal arm."""
+    return {
+        "summed_regret": result.summary("summed"),
+        "cost_regret": result.summary("cost"),
+        "quality_regret": result.summary("quality"),
+        "ended_on_optimal": result.found_optimal,
+    }
