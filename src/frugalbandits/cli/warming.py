@@ -10,7 +10,7 @@ import typer
 
 import frugalbandits as fb
 from frugalbandits.cli import completing
-from frugalbandits.cli.common import INTERRUPTED, AsJson, Unkept, app, chosen_policies
+from frugalbandits.cli.common import INTERRUPTED, AsJson, NotInstalled, Unkept, app, chosen_policies
 from frugalbandits.cli.interrupts import interruptible
 from frugalbandits.cli.shapes import document
 from frugalbandits.core.jit import cache_root
@@ -75,7 +75,10 @@ def _simulator(name: str) -> _Ready:
 
 
 def _session(name: str) -> _Ready:
-    made = fb.warm_up(name)
+    try:
+        made = fb.warm_up(name)
+    except ModuleNotFoundError as error:
+        raise NotInstalled(str(error)) from error
     (ready,) = made.warmed
     return _Ready(name, "session", ready.seconds, ready.how, None if made.trouble else made.folder)
 
