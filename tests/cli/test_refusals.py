@@ -62,7 +62,7 @@ def never_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("simulate goodreads --workers 0", "'--workers': '0' is not a whole number, 1 or more"),
         ("simulate goodreads --rewards bet", "no reward model is called 'bet'; did you mean 'beta'"),
         ("simulate goodreads certain.csv --alpha 0.1 --rewards beta", "Beta rewards need means strictly"),
-        ("simulate certain.csv", "certain.csv: a table has no subsidy factor; give alpha"),
+        ("simulate certain.csv", "certain.csv: a table has no subsidy factor; give --alpha or --quality"),
         ("simulate missing.txt", "cannot read 'missing.txt': No such file"),
         ("simulate ./goodreads", "cannot read 'goodreads': No such file"),
         ("simulate folder.txt", "cannot read 'folder.txt': Is a directory"),

@@ -17,6 +17,7 @@ from frugalbandits.core.files import check_writable, make_folder
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab import text
+from frugalbandits.lab.instances.formats import NoBar
 from frugalbandits.lab.paper.experiments import PAPER_POLICIES
 
 __all__ = [
@@ -162,7 +163,10 @@ def problem_of(name: str, alpha: float | None, quality: fb.Quality | str | None 
     """Return the instance that is meant: a built-in name or a file."""
     path = Path(name)
     if name not in fb.instances() and (path.suffix or "/" in name or os.sep in name or path.is_file()):
-        return fb.read_instance(name, alpha, quality=quality)
+        try:
+            return fb.read_instance(name, alpha, quality=quality)
+        except NoBar as error:
+            raise InputError(f"{error.lack}; give --alpha or --quality") from error
     return fb.instance(name, alpha, quality=quality)
 
 

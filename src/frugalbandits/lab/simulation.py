@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 
 import numpy as np
@@ -14,7 +15,9 @@ from frugalbandits.core.contract import EVENTS, Policy, Setting
 from frugalbandits.core.options import check_horizon
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
+from frugalbandits.lab import watching
 from frugalbandits.lab.driver import compile_for, drive_of
+from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.rewards import RewardModel, resolve_rewards
@@ -26,7 +29,7 @@ _EVENT = np.dtype([("run", np.int64), ("time", np.int64), ("event", "U11"), ("ar
 
 
 def simulate(
-    problem: Problem,
+    problem: Problem | str,
     policy: str | Policy,
     horizon: float,
     runs: int = 50,
@@ -34,14 +37,14 @@ def simulate(
     checkpoints: int | Sequence[int] = 500,
     workers: int | None = None,
     rewards: str | RewardModel = "bernoulli",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = True,
 ) -> Result:
     """Run a policy on a problem many times.
 
     Parameters
     ----------
     problem
-        The arms, their true means and costs, and what is good enough.
+        The arms, their true means and costs, and what is good enough; or the name of a built-in instance.
     policy
         A registered name (see `policies`) or a policy with settings, such as ``COF(delta=1e-6)``.
     horizon
@@ -59,7 +62,9 @@ def simulate(
     rewards
         "bernoulli", "beta" or any reward model.
     progress
-        Called with the number of runs done and the number of runs, after each run.
+        By default a bar on standard error, on a terminal or in a notebook, for what takes longer than two
+        seconds; False for none. A function is called with the number of runs done and the number of runs,
+        after each run.
 
     Examples
     --------
@@ -70,6 +75,7 @@ def simulate(
     >>> result.final_arm.tolist()
     [1, 1, 1]
     """
+    problem = as_problem(problem)
     total = check_horizon(horizon, problem.arms)
     count = _count("runs", runs)
     chosen = resolve(policy)
@@ -78,6 +84,8 @@ def simulate(
     threads = min(count, (os.cpu_count() or 1) if workers is None else _count("workers", workers))
     setting = Setting.of(problem.costs, problem.quality, total, problem.reference)
     _check_seed(seed)
+    if not isinstance(progress, bool | None) and not callable(progress):
+        raise InputError(f"progress must be True, False or a function, but it is {progress!r}")
 
     drive = drive_of(chosen)
     arms = problem.arms
@@ -103,6 +111,29 @@ def simulate(
         length = int(state.journal.length[0])
         journals[run] = (state.journal.kinds[:length], state.journal.arms[:length])
 
+    with _told(progress, _label(policy), count) as tell:
+        _run_all(one, count, threads, stop, tell)
+
+    back = np.argsort(problem.order)
+    return Result(
+        problem=problem,
+        policy=_label(policy),
+        seed=seed,
+        times=times,
+        pulls=np.ascontiguousarray(pulls[:, :, back]),
+        events=_events(problem, journals, event_times),
+        plans=plans,
+    )
+
+
+def _run_all(
+    one: Callable[[int], None],
+    count: int,
+    threads: int,
+    stop: NDArray[np.bool_],
+    tell: Callable[[int, int], None],
+) -> None:
+    """Run all runs on some threads; `tell` hears of each that is done. On an error none goes on."""
     # Not concurrent.futures.wait: it locks every future that is pending, one by one, and an interrupt in
     # the middle of that leaves them locked for ever.
     finished: SimpleQueue[Future[None]] = SimpleQueue()
@@ -118,23 +149,26 @@ def simulate(
                 except Empty:
                     continue
                 done += 1
-                if progress is not None:
-                    progress(done, count)
+                tell(done, count)
         except BaseException:
             stop[0] = True
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
-    back = np.argsort(problem.order)
-    return Result(
-        problem=problem,
-        policy=_label(policy),
-        seed=seed,
-        times=times,
-        pulls=np.ascontiguousarray(pulls[:, :, back]),
-        events=_events(problem, journals, event_times),
-        plans=plans,
-    )
+
+@contextmanager
+def _told(
+    progress: Callable[[int, int], None] | bool | None, label: str, count: int
+) -> Iterator[Callable[[int, int], None]]:
+    """Yield what hears of each run that is done: the caller's function, a bar, or nobody."""
+    if callable(progress):
+        yield progress
+    elif progress:
+        with watching.progress(count, watching.PATIENCE) as show:
+            show(label, 0)
+            yield lambda done, of: show(label, done)
+    else:
+        yield lambda done, of: None
 
 
 def _label(policy: str | Policy) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from frugalbandits.core.contract import EVENTS, OPTIMAL, Batch, Policy, Setting, observe
 from frugalbandits.core.files import write_text
-from frugalbandits.core.options import check_costs, check_horizon, check_names, check_reference, cost_order
+from frugalbandits.core.options import check_horizon, check_options, check_reference, cost_order
 from frugalbandits.core.quality import Quality, check_quality, quality_to_dict
 from frugalbandits.core.registry import resolve
 from frugalbandits.core.session import stored as session_state
@@ -86,8 +86,7 @@ class Session:
             if names is not None:
                 raise InputError("names are given twice: as keys of costs and as names")
             names, costs = list(costs), list(costs.values())
-        self._costs = check_costs(costs)
-        self._names = check_names(names, self._costs.size)
+        self._costs, self._names = check_options(costs, names)
         self._order = cost_order(self._costs)
         self._quality = check_quality(alpha, quality)
         reference = check_reference(self._quality, self._names)

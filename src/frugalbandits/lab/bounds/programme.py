@@ -15,6 +15,7 @@ from frugalbandits.errors import InputError
 from frugalbandits.lab.bounds.divergence import Rewards
 from frugalbandits.lab.bounds.lower import Joint, joints, lower_pulls
 from frugalbandits.lab.bounds.parts import Roles, roles
+from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
 
 __all__ = ["LeastRegret", "Objective", "least_regret"]
@@ -58,7 +59,7 @@ class LeastRegret:
 
 
 def least_regret(
-    problem: Problem,
+    problem: Problem | str,
     horizon: float,
     rewards: Rewards = "bernoulli",
     objective: Objective = "sum",
@@ -80,6 +81,7 @@ def least_regret(
     >>> least.tight
     ('a1: own bound (cheap)', 'a2: own bound (a† cheap)', 'joint bound against a2 (a† cheap): a4')
     """
+    problem = as_problem(problem)
     total = check_horizon(horizon, problem.arms)
     gaps = _gaps(problem, objective)
     who = roles(problem)
