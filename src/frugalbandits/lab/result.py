@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.quality import AtLeast
 from frugalbandits.errors import InputError
+from frugalbandits.lab import archive
 from frugalbandits.lab.problem import Problem
 
 if TYPE_CHECKING:
@@ -132,6 +135,32 @@ class Result:
             long = {key: np.repeat(np.asarray(value), arms) for key, value in columns.items()}
             return _without_nan({**long, "arm": np.tile(names, rows), "pulls": self.pulls.ravel()})
         raise InputError(f"table must be 'regret', 'pulls' or 'events', but it is {table!r}")
+
+    @property
+    def stored(self) -> archive.Runs:
+        """The arrays that a file holds."""
+        return archive.Runs(self.times, self.pulls, self.events, self.plans)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to one file, whole or not at all; `Result.load` gives the same one back."""
+        archive.write(path, archive.to_store(self.problem, self.policy, self.seed, self.stored))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read a result that `save` wrote, with this version or any earlier one.
+
+        Raises
+        ------
+        InputError
+            If there is no such file, or it is damaged, no result, or of a later version.
+        """
+        try:
+            problem, policy, seed, runs = archive.stored_runs(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
+        except InputError as error:
+            raise InputError(f"cannot read {str(path)!r}: it {error}") from error
+        return cls(problem, policy, seed, *runs)
 
     def _bar(self, rows: int) -> dict[str, object]:
         """Columns for the quality bar: alpha, null under a fixed level, and its written form."""

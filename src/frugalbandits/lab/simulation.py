@@ -16,6 +16,7 @@ from frugalbandits.core.options import check_horizon
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab import watching
+from frugalbandits.lab.archive import EVENT
 from frugalbandits.lab.driver import compile_for, drive_of
 from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
@@ -25,7 +26,6 @@ from frugalbandits.lab.rewards import RewardModel, resolve_rewards
 __all__ = ["simulate"]
 
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
-_EVENT = np.dtype([("run", np.int64), ("time", np.int64), ("event", "U11"), ("arm", np.int64)])
 
 
 def simulate(
@@ -185,7 +185,7 @@ def _events(
         for run, (kinds, arms) in enumerate(journals)
         for i, (kind, arm) in enumerate(zip(kinds, arms, strict=True))
     ]
-    return np.array(rows, dtype=_EVENT)
+    return np.array(rows, dtype=EVENT)
 
 
 def _check_seed(seed: int) -> None:
