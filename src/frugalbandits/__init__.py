@@ -33,6 +33,7 @@ from frugalbandits.errors import InputError, StateFormatError
 
 if TYPE_CHECKING:
     from frugalbandits.lab import bounds
+    from frugalbandits.lab.comparison import Comparison, compare
     from frugalbandits.lab.instances import (
         instance,
         instances,
@@ -57,6 +58,7 @@ __all__ = [
     "AtLeast",
     "Bernoulli",
     "BetaRewards",
+    "Comparison",
     "Decision",
     "Empirical",
     "Explanation",
@@ -73,6 +75,7 @@ __all__ = [
     "TwoPoint",
     "__version__",
     "bounds",
+    "compare",
     "instance",
     "instances",
     "policies",
@@ -88,12 +91,14 @@ __all__ = [
 _LAB = {
     "Bernoulli": "rewards",
     "BetaRewards": "rewards",
+    "Comparison": "comparison",
     "Empirical": "rewards",
     "Problem": "problem",
     "Result": "result",
     "RewardModel": "rewards",
     "TwoPoint": "rewards",
     "bounds": "",
+    "compare": "comparison",
     "instance": "instances",
     "instances": "instances",
     "random_problem": "instances",

@@ -168,7 +168,7 @@ def _trouble(arms: int, runs: Runs) -> str:
     if events.dtype != EVENT or events.ndim != 1:
         return f"its events have the type {events.dtype}"
     for field, most in (("run", len(pulls) - 1), ("arm", arms - 1), ("time", int(times[-1]))):
-        if events.size and not (0 <= events[field].min() and events[field].max() <= most):
+        if events.size and not (events[field].min() >= 0 and events[field].max() <= most):
             return f"the {field} of an event lies outside"
     return ""
 

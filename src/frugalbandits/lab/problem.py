@@ -20,6 +20,7 @@ from frugalbandits.core.quality import (
     check_quality,
 )
 from frugalbandits.errors import InputError
+from frugalbandits.lab.shown import Shown
 
 __all__ = [
     "Problem",
@@ -31,7 +32,7 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Shown):
     """K arms with known costs and true mean rewards, and the quality that is good enough.
 
     Arms stay in the caller's order everywhere in the public interface.

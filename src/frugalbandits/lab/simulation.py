@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from functools import partial
 from queue import Empty, SimpleQueue
 
 import numpy as np
@@ -15,15 +15,15 @@ from frugalbandits.core.contract import EVENTS, Policy, Setting
 from frugalbandits.core.options import check_horizon
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
-from frugalbandits.lab import watching
 from frugalbandits.lab.archive import EVENT
 from frugalbandits.lab.driver import compile_for, drive_of
 from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.rewards import RewardModel, resolve_rewards
+from frugalbandits.lab.watching import Progress, listener
 
-__all__ = ["simulate"]
+__all__ = ["check_count", "simulate"]
 
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
@@ -37,7 +37,7 @@ def simulate(
     checkpoints: int | Sequence[int] = 500,
     workers: int | None = None,
     rewards: str | RewardModel = "bernoulli",
-    progress: Callable[[int, int], None] | bool | None = True,
+    progress: Progress = True,
 ) -> Result:
     """Run a policy on a problem many times.
 
@@ -77,15 +77,14 @@ def simulate(
     """
     problem = as_problem(problem)
     total = check_horizon(horizon, problem.arms)
-    count = _count("runs", runs)
+    count = check_count("runs", runs)
     chosen = resolve(policy)
     draws = resolve_rewards(rewards).draws(problem)
     times = _times(checkpoints, total)
-    threads = min(count, (os.cpu_count() or 1) if workers is None else _count("workers", workers))
+    threads = min(count, (os.cpu_count() or 1) if workers is None else check_count("workers", workers))
     setting = Setting.of(problem.costs, problem.quality, total, problem.reference)
     _check_seed(seed)
-    if not isinstance(progress, bool | None) and not callable(progress):
-        raise InputError(f"progress must be True, False or a function, but it is {progress!r}")
+    heard = listener(progress, count)
 
     drive = drive_of(chosen)
     arms = problem.arms
@@ -111,8 +110,9 @@ def simulate(
         length = int(state.journal.length[0])
         journals[run] = (state.journal.kinds[:length], state.journal.arms[:length])
 
-    with _told(progress, _label(policy), count) as tell:
-        _run_all(one, count, threads, stop, tell)
+    with heard as tell:
+        tell(_label(policy), 0)
+        _run_all(one, count, threads, stop, partial(tell, _label(policy)))
 
     back = np.argsort(problem.order)
     return Result(
@@ -131,7 +131,7 @@ def _run_all(
     count: int,
     threads: int,
     stop: NDArray[np.bool_],
-    tell: Callable[[int, int], None],
+    tell: Callable[[int], None],
 ) -> None:
     """Run all runs on some threads; `tell` hears of each that is done. On an error none goes on."""
     # Not concurrent.futures.wait: it locks every future that is pending, one by one, and an interrupt in
@@ -149,26 +149,11 @@ def _run_all(
                 except Empty:
                     continue
                 done += 1
-                tell(done, count)
+                tell(done)
         except BaseException:
             stop[0] = True
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-@contextmanager
-def _told(
-    progress: Callable[[int, int], None] | bool | None, label: str, count: int
-) -> Iterator[Callable[[int, int], None]]:
-    """Yield what hears of each run that is done: the caller's function, a bar, or nobody."""
-    if callable(progress):
-        yield progress
-    elif progress:
-        with watching.progress(count, watching.PATIENCE) as show:
-            show(label, 0)
-            yield lambda done, of: show(label, done)
-    else:
-        yield lambda done, of: None
 
 
 def _label(policy: str | Policy) -> str:
@@ -193,7 +178,8 @@ def _check_seed(seed: int) -> None:
         raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}")
 
 
-def _count(what: str, value: int) -> int:
+def check_count(what: str, value: int) -> int:
+    """Return a whole number, 1 or more."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{what} must be a whole number, 1 or more, but it is {value!r}")
     return int(value)
@@ -201,7 +187,7 @@ def _count(what: str, value: int) -> int:
 
 def _times(checkpoints: int | Sequence[int], horizon: int) -> NDArray[np.int64]:
     if isinstance(checkpoints, int | np.integer) and not isinstance(checkpoints, bool):
-        number = min(_count("checkpoints", int(checkpoints)), horizon)
+        number = min(check_count("checkpoints", int(checkpoints)), horizon)
         return (np.arange(1, number + 1, dtype=object) * horizon // number).astype(np.int64)
     times = np.unique(np.asarray(checkpoints))
     if times.ndim != 1 or times.size == 0 or times.dtype.kind not in "iu":

@@ -6,20 +6,41 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Protocol, TextIO
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import Protocol, TextIO, TypeAlias
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
+from frugalbandits.errors import InputError
 from frugalbandits.lab.text import counted, printable
 
-__all__ = ["PATIENCE", "in_notebook", "progress"]
+__all__ = ["PATIENCE", "Progress", "advance", "in_notebook", "listener", "progress"]
+
+#: A function that is told runs done and runs in all, or whether to show a bar.
+Progress: TypeAlias = Callable[[int, int], None] | bool | None
 
 #: What is over within so many seconds needs no progress bar.
 PATIENCE = 2.0
 # Seconds between two pictures in a notebook.
 _PAUSE = 0.5
+
+
+def listener(wanted: Progress, total: int) -> AbstractContextManager[Callable[[str, int], None]]:
+    """Return a context that gives what is to be told of runs: the caller's function, a bar, or nobody."""
+    if not isinstance(wanted, bool | None) and not callable(wanted):
+        raise InputError(f"progress must be True, False or a function, but it is {wanted!r}")
+    if wanted is True:
+        return progress(total, PATIENCE)
+    return nullcontext(partial(_tell, wanted or None, total))
+
+
+def _tell(heard: Callable[[int, int], None] | None, total: int, what: str, done: int) -> None:
+    # Of nothing done there is nothing to tell.
+    if heard is not None and done:
+        heard(done, total)
 
 
 class _Shown(Protocol):
@@ -70,6 +91,11 @@ def progress(
         shown.stop()
 
 
+def advance(show: Callable[[str, int], None], what: str, before: int, done: int, total: int) -> None:
+    """Show how many runs are done, those of earlier simulations included."""
+    show(what, before + done)
+
+
 def in_notebook() -> bool:
     """Tell whether output goes to a notebook."""
     return Console(stderr=True).is_jupyter
@@ -87,7 +113,7 @@ class _Bar:
             TimeRemainingColumn(),
         )
         console = Console(file=stream, force_jupyter=False)
-        self._progress = Progress(*columns, console=console, transient=True)
+        self._progress = Bar(*columns, console=console, transient=True)
         self._task = self._progress.add_task("", total=total)
 
     def start(self) -> None:

@@ -16,6 +16,7 @@ from frugalbandits.lab.bounds.programme import LeastRegret, Objective, least_reg
 from frugalbandits.lab.bounds.upper import CofUpper, cof_upper
 from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.shown import Shown
 
 __all__ = ["FAMILIES", "OBJECTIVES", "Overview", "overview"]
 
@@ -24,7 +25,7 @@ OBJECTIVES: tuple[Objective, ...] = ("cost", "quality", "sum")
 
 
 @dataclass(frozen=True, eq=False)
-class Overview:
+class Overview(Shown):
     """All bounds of one problem at one horizon; arrays are in the caller's order.
 
     Attributes

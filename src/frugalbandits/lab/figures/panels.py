@@ -65,7 +65,7 @@ REGRETS: dict[Regret, str] = {
     "quality": "quality regret",
 }
 #: How the least regret that lower bounds allow is called and drawn.
-LEAST = "least possible"
+LEAST = "least regret that the lower bounds allow"
 LEAST_LINE: dict[str, Any] = {"color": INK, "linestyle": (0, (1, 1)), "linewidth": 2.4}
 # Final means that lie further apart than this, in powers of ten, need a logarithmic axis.
 _DECADES = 1.5
