@@ -69,7 +69,8 @@ def _(least: LeastRegret) -> str:
         f"Least {kind} regret that the lower bounds allow at T = {least.horizon:,}: {readable(least.value)}"
     )
     pulls = [readable(count) for count in least.pulls]
-    met = _table("Bounds that these pulls meet exactly", ("bound",), [[bound] for bound in least.tight])
+    joint = [[bound] for bound in least.tight if bound.startswith("joint")]
+    met = _table("Joint bounds that these pulls meet exactly", ("bound",), joint)
     return fragment([arms_table(least.problem, caption, [("expected pulls", pulls)]), met])
 
 
