@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 
 import frugalbandits as fb
 from frugalbandits.errors import InputError
+from frugalbandits.lab.figures import LEAST
 from frugalbandits.lab.figures import style as drawing
 from frugalbandits.lab.instances.catalogue import instance
 from frugalbandits.lab.paper.experiments import cells_of, experiments
