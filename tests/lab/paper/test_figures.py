@@ -107,7 +107,7 @@ def test_regret_vs_time_shows_both_instances_at_alpha_0_3(main: list[Outcome]) -
             mean = found(main, name, 0.3, policy).summed_regret.mean(axis=0)
             assert curve(axes, policy).get_ydata()[-1] == pytest.approx(mean[-1])
     assert legend_texts(figure) == ["COF", "PE-CS", "UCB-CS", "TS-CS", "ETC-CS", LEAST]
-    assert figure.axes[0].get_ylabel() == "summed cost and quality regret"
+    assert figure.axes[0].get_ylabel() == "summed cost and quality regret\n(logarithmic)"
     assert figure.axes[0].get_xlabel() == "t"
 
 
