@@ -1,4 +1,4 @@
-"""Write the golden states of a format version, once, when that version is released: never again."""
+"""Write the golden files of a format version, once, when that version is released: never again."""
 
 from __future__ import annotations
 
@@ -39,6 +39,25 @@ def main() -> None:
             again.tell(id_, 1.0)
         kept = {"session": json.loads(text), "pulls": pulls, "next": run_in_turn(again, 40, seed=9)}
         path.write_text(json.dumps(kept) + "\n")
+    _write_result(folder / "result-v1.npz")
+
+
+def _write_result(path: Path) -> None:
+    if path.exists():
+        print(f"{path.name} exists: a golden file is never rewritten", file=sys.stderr)
+        return
+    problem = fb.Problem([0.3, 0.6, 0.7], [1, 2, 3.5], names=["a", "b", "größer"], quality="at-least:0.55")
+    result = fb.simulate(problem, "cof", 20_000, runs=2, seed=3, checkpoints=[7, 100, 2_999])
+    result.save(path)
+    kept = {
+        "problem": repr(problem),
+        "names": problem.names,
+        "policy": result.policy,
+        "seed": result.seed,
+        "arrays": [array.tolist() for array in (result.times, result.pulls, result.plans)],
+        "events": result.events.tolist(),
+    }
+    path.with_suffix(".json").write_text(json.dumps(kept) + "\n")
 
 
 if __name__ == "__main__":

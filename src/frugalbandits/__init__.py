@@ -34,6 +34,7 @@ from frugalbandits.errors import HorizonWarning, InputError, StateFormatError, T
 
 if TYPE_CHECKING:
     from frugalbandits.lab import bounds
+    from frugalbandits.lab.comparison import Comparison, compare
     from frugalbandits.lab.instances import (
         instance,
         instances,
@@ -58,6 +59,7 @@ __all__ = [
     "AtLeast",
     "Bernoulli",
     "BetaRewards",
+    "Comparison",
     "Decision",
     "Empirical",
     "Explanation",
@@ -78,6 +80,7 @@ __all__ = [
     "WarmUp",
     "__version__",
     "bounds",
+    "compare",
     "instance",
     "instances",
     "policies",
@@ -94,12 +97,14 @@ __all__ = [
 _LAB = {
     "Bernoulli": "rewards",
     "BetaRewards": "rewards",
+    "Comparison": "comparison",
     "Empirical": "rewards",
     "Problem": "problem",
     "Result": "result",
     "RewardModel": "rewards",
     "TwoPoint": "rewards",
     "bounds": "",
+    "compare": "comparison",
     "instance": "instances",
     "instances": "instances",
     "random_problem": "instances",

@@ -18,6 +18,10 @@ __all__ = [
     "unknown_name",
 ]
 
+# How many names an error suggests, and how many it lists.
+_NEAR = 3
+_SHOWN = 60
+
 
 class InputError(ValueError):
     """A value that came in from outside cannot be used; the message names it."""
@@ -42,12 +46,28 @@ class HorizonWarning(UserWarning):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """Build the error for a name that is not registered, with the nearest ones that are.
 
+    Near is what is spelt alike, or what a short form begins or is part of.
+
     Examples
     --------
     >>> print(unknown_name("policy", "coff", ["cof", "pe-cs"]))
     no policy is called 'coff'; did you mean 'cof'? Known: cof, pe-cs
+    >>> print(unknown_name("option", "GPT4", ["claude-v2", "gpt-4-1106-preview"]))
+    no option is called 'GPT4'; did you mean 'gpt-4-1106-preview'? Known: claude-v2, gpt-4-1106-preview
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
-    hint = f" did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    return InputError(f"no {kind} is called {name!r};{hint} Known: {', '.join(names)}")
+    plain: dict[str, str] = {}
+    for each in names:
+        plain.setdefault(_plain(each), each)
+    wanted = _plain(name)
+    near = difflib.get_close_matches(wanted, plain, n=_NEAR, cutoff=0.5)
+    parts = [each for each in plain if wanted and wanted in each]
+    chosen = list(dict.fromkeys(plain[each] for each in [*near, *parts]))[:_NEAR]
+    hint = f" did you mean {' or '.join(map(repr, chosen))}?" if chosen else ""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return InputError(f"no {kind} is called {name!r};{hint} Known: {', '.join(names[:_SHOWN])}{more}")
+
+
+def _plain(name: str) -> str:
+    """Return a name without what people leave out or write otherwise: capitals and punctuation."""
+    return "".join(character for character in name.casefold() if character.isalnum())

@@ -238,6 +238,16 @@ def test_damaged_states_of_old_versions_are_refused(change, words):
         fb.Session.from_json(json.dumps({**data, "checksum": checksum(data)}))
 
 
+def test_names_that_earlier_releases_let_in_are_read():
+    data = json.loads(json.dumps(OLD).replace("small", "two\\nlines"))
+    data.pop("checksum")
+    session = fb.Session.from_json(json.dumps({**data, "checksum": checksum(data)}))
+    assert "two\nlines" in {arm.name for arm in session.explain().arms}
+    assert fb.Session.from_json(session.to_json()).to_json() == session.to_json()
+    with pytest.raises(fb.InputError, match="line ends"):
+        fb.Session({"two\nlines": 1.0, "large": 2.0}, 0.1)
+
+
 WILD = st.one_of(
     st.sampled_from([0, 1, -1, 2, 7, 10**12, 2**62, -(2**63), 10**30, 0.5, -0.5, 1e-300, 1e300, -1e300]),
     st.integers(-5, 2_000),

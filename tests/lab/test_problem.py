@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frugalbandits.core.options import check_costs, check_horizon, check_names, cost_order
+from frugalbandits.core.options import check_horizon, check_names, check_options, cost_order
 from frugalbandits.core.quality import check_alpha
 from frugalbandits.errors import InputError
+from frugalbandits.lab.instances import instance
 from frugalbandits.lab.problem import Problem
 
 ALPHAS = st.integers(0, 99)
@@ -244,20 +246,23 @@ def test_the_caller_s_arrays_are_copied() -> None:
 
 GOOD: dict[str, Any] = {"means": [0.1, 0.2], "costs": [1, 2], "alpha": 0.3, "names": ["x", "y"]}
 BAD: list[tuple[dict[str, Any], list[str]]] = [
-    ({"means": [0.1, 1.5]}, ["means[1]", "1.5", "[0, 1]"]),
-    ({"means": [-0.25, 0.1]}, ["means[0]", "-0.25"]),
-    ({"means": [0.1, math.nan]}, ["means[1]", "nan"]),
-    ({"means": [0.1, math.inf]}, ["means[1]", "inf"]),
-    ({"means": [0.1, None]}, ["means[1]"]),
-    ({"means": [0.1, "high"]}, ["means", "high"]),
+    ({"means": [0.1, 1.5]}, ["that of 'y' is 1.5", "[0, 1]"]),
+    ({"means": [-0.25, 0.1]}, ["means", "that of 'x' is -0.25"]),
+    ({"means": [0.1, math.nan]}, ["that of 'y' is nan"]),
+    ({"means": [0.1, math.inf], "names": None}, ["means[1] is inf"]),
+    ({"means": [0.1, None]}, ["means must be numbers, but that of 'y' is None"]),
+    ({"means": [0.1, "high"]}, ["means must be numbers, but that of 'y' is 'high'"]),
     ({"means": [0.1, 10**400]}, ["means", "10000"]),
     ({"means": [[0.1, 0.2]]}, ["means", "(1, 2)"]),
     ({"means": 0.5}, ["means", "flat list"]),
     ({"means": [0.1, 0.2, 0.3]}, ["3 means", "2 costs"]),
-    ({"costs": [1, math.inf]}, ["costs[1]", "inf"]),
-    ({"costs": [math.nan, 1]}, ["costs[0]", "nan"]),
+    ({"costs": [1, math.inf]}, ["costs must be finite, but that of 'y' is inf"]),
+    ({"costs": [math.nan, 1], "names": None}, ["costs[0] is nan"]),
+    ({"costs": [None, 1]}, ["costs must be numbers, but that of 'x' is None"]),
+    ({"costs": [None, 1], "names": None}, ["costs[0] is None"]),
+    ({"costs": (1, "free")}, ["that of 'y' is 'free'"]),
     ({"costs": [1, "free"]}, ["costs", "free"]),
-    ({"costs": [1, 2, 3]}, ["2 means", "3 costs"]),
+    ({"costs": [1, 2, 3], "names": None}, ["2 means", "3 costs"]),
     ({"means": [0.1], "costs": [1], "names": None}, ["two arms", "there are 1"]),
     ({"means": [], "costs": [], "names": None}, ["two arms", "there are 0"]),
     ({"alpha": 1.0}, ["alpha", "1.0", "[0, 1)"]),
@@ -273,6 +278,10 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
     ({"names": ["x", 7]}, ["7"]),
     ({"names": "xy"}, ["'xy'"]),
     ({"names": 7}, ["names", "7"]),
+    ({"names": ["x", "two\nlines"]}, [r"'two\nlines'", "line ends"]),
+    ({"names": ["x", "\x1b[2J"]}, [r"'\x1b[2J'", "control characters"]),
+    ({"names": ["x", "\u2028"]}, [r"'\u2028'"]),
+    ({"names": ["x", "\ud800"]}, [r"'\ud800'", "lone surrogates"]),
 ]
 
 
@@ -286,9 +295,33 @@ def test_a_bad_value_is_named_and_nothing_is_built(change: dict[str, Any], fragm
     assert vars(unbuilt) == {}
 
 
+@pytest.mark.parametrize("name", ["C#", "größe 2", "👩‍💻", "a\u00a0b", "模型"])
+def test_names_in_any_script_are_taken(name: str) -> None:
+    assert Problem([0.1, 0.2], [1, 2], 0.3, names=["x", name]).names[1] == name
+
+
+def test_a_million_names_are_checked_in_seconds() -> None:
+    arms = 1_000_000
+    start = time.perf_counter()
+    assert len(check_names([f"option {k}" for k in range(arms)], arms)) == arms
+    with pytest.raises(InputError, match="'option 3' stands 2 times"):
+        check_names([f"option {max(k, 3)}" for k in range(2, arms + 2)], arms)
+    # It takes about a second; in quadratic time it would take hours.
+    assert time.perf_counter() - start < 30
+
+
+def test_an_unknown_reference_arm_is_told_with_its_neighbours() -> None:
+    with pytest.raises(InputError, match="no option is called 'gpt4'; did you mean 'gpt-4-1106-preview'"):
+        instance("routerbench-mbpp", quality="relative-to:gpt4:0.1")
+    with pytest.raises(InputError) as caught:
+        instance("routerbench-mbpp", quality="relative-to:Claude-V3:0.1")
+    assert str(caught.value).startswith("routerbench-mbpp: no option is called 'Claude-V3'; did you mean")
+    assert "'claude-v2'" in str(caught.value) and ".csv" not in str(caught.value)
+
+
 def test_the_checks_return_what_they_checked() -> None:
     assert check_alpha(0) == 0.0
-    assert check_costs([2, 1]).tolist() == [2.0, 1.0]
+    assert check_options([2, 1])[0].tolist() == [2.0, 1.0]
     assert check_names(None, 2) == ("a1", "a2")
     assert check_horizon(5e6, arms=8) == 5_000_000
     assert check_horizon(9, arms=8) == 9

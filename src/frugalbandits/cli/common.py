@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from frugalbandits.errors import InputError
 from frugalbandits.lab import text
 from frugalbandits.lab.instances.formats import NoBar
 from frugalbandits.lab.paper.experiments import PAPER_POLICIES
+from frugalbandits.lab.watching import advance
 
 __all__ = [
     "FIGURES",
@@ -97,11 +98,6 @@ def say(message: str) -> None:
     """Print a line on standard error."""
     sys.stderr.write(f"{message}\n")
     sys.stderr.flush()
-
-
-def advance(show: Callable[[str, int], None], what: str, before: int, done: int, total: int) -> None:
-    """Show how many runs are done, those of earlier simulations included."""
-    show(what, before + done)
 
 
 app = typer.Typer(

@@ -99,7 +99,7 @@ def simulate(
             # Compiling is no part of a policy's seconds, and happens once however many cells there are.
             show(f"preparing {job.policy}", 0)
             short = min(horizon, 10 * job.problem.arms)
-            fb.simulate(job.problem, job.policy, short, runs=1, checkpoints=1, rewards=model)
+            fb.simulate(job.problem, job.policy, short, runs=1, checkpoints=1, rewards=model, progress=False)
         cells = []
         for number, job in enumerate(jobs):
             what = f"{job.instance}, {job.problem.quality.short}, {job.policy}"

@@ -22,8 +22,10 @@ _IMPORT = re.compile(
 )
 
 
-def import_closure(*modules: str) -> dict[str, Path]:
+def import_closure(*modules: str, without: Iterable[str] = ()) -> dict[str, Path]:
     """Return the modules of the package that some modules import, directly or not, and their files.
+
+    Modules in `without` are left out, with what is imported through them alone.
 
     Examples
     --------
@@ -32,9 +34,10 @@ def import_closure(*modules: str) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     waiting = list(modules)
+    closed = set(without)
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in found or name in closed:
             continue
         path = _file(name)
         if path is None:
@@ -44,10 +47,10 @@ def import_closure(*modules: str) -> dict[str, Path]:
     return found
 
 
-def source_digest(modules: Iterable[str]) -> str:
-    """Return a digest of the source of some modules and of all that they import of the package."""
+def source_digest(modules: Iterable[str], without: Iterable[str] = ()) -> str:
+    """Return a digest of the source of the modules of `import_closure`."""
     digest = hashlib.sha256()
-    for name, path in sorted(import_closure(*modules).items()):
+    for name, path in sorted(import_closure(*modules, without=without).items()):
         digest.update(name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

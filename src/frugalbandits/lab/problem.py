@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from frugalbandits.core.options import check_costs, check_names, check_reference, cost_order, frozen, vector
+from frugalbandits.core.options import check_options, check_reference, cost_order, entry, frozen, vector
 from frugalbandits.core.quality import (
     AtLeast,
     Quality,
@@ -20,6 +20,7 @@ from frugalbandits.core.quality import (
     check_quality,
 )
 from frugalbandits.errors import InputError
+from frugalbandits.lab.shown import Shown
 
 __all__ = [
     "Problem",
@@ -31,7 +32,7 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Shown):
     """K arms with known costs and true mean rewards, and the quality that is good enough.
 
     Arms stay in the caller's order everywhere in the public interface.
@@ -80,8 +81,9 @@ class Problem:
         *,
         quality: Quality | str | None = None,
     ) -> None:
-        checked_costs = check_costs(costs)
-        checked_means = vector("means", means)
+        checked_costs, checked_names = check_options(costs, names)
+        given = None if names is None else checked_names
+        checked_means = vector("means", means, given)
         if checked_means.size != checked_costs.size:
             raise InputError(
                 f"means and costs must have one entry per arm, but there are {checked_means.size} "
@@ -90,9 +92,10 @@ class Problem:
         outside = np.flatnonzero(~((checked_means >= 0) & (checked_means <= 1)))
         if outside.size:
             arm = int(outside[0])
-            raise InputError(f"means must lie in [0, 1], but means[{arm}] is {checked_means[arm]}")
+            raise InputError(
+                f"means must lie in [0, 1], but {entry('means', arm, given)} is {checked_means[arm]}"
+            )
         checked_quality = check_quality(alpha, quality)
-        checked_names = check_names(names, checked_costs.size)
         check_reference(checked_quality, checked_names)
         object.__setattr__(self, "means", frozen(checked_means))
         object.__setattr__(self, "costs", checked_costs)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,12 +16,15 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.quality import AtLeast
 from frugalbandits.errors import InputError
+from frugalbandits.lab import archive
 from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.shown import Shown, figure_of
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
-__all__ = ["Result", "Summary", "final_regret", "geometric_mean", "ratio"]
+__all__ = ["Result", "Summary", "as_pandas", "final_regret", "geometric_mean", "ratio"]
 
 
 class Summary(NamedTuple):
@@ -30,7 +36,7 @@ class Summary(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Shown):
     """Runs of one policy on one problem.
 
     Attributes
@@ -133,6 +139,41 @@ class Result:
             return _without_nan({**long, "arm": np.tile(names, rows), "pulls": self.pulls.ravel()})
         raise InputError(f"table must be 'regret', 'pulls' or 'events', but it is {table!r}")
 
+    def to_pandas(self, table: Literal["regret", "pulls", "events"] = "regret") -> Any:
+        """Return the table of `to_polars` as a pandas.DataFrame."""
+        return as_pandas(self.to_polars(table))
+
+    def plot(self, regret: Literal["cost", "quality", "summed"] = "summed") -> Figure:
+        """Draw regret against time, the mean and the 20-80 percentile band over runs; a matplotlib figure."""
+        self._regret(regret)
+        return figure_of(self, regret)
+
+    @property
+    def stored(self) -> archive.Runs:
+        """The arrays that a file holds."""
+        return archive.Runs(self.times, self.pulls, self.events, self.plans)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to one file, whole or not at all; `Result.load` gives the same one back."""
+        archive.write(path, archive.to_store(self.problem, self.policy, self.seed, self.stored))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read a result that `save` wrote, with this version or any earlier one.
+
+        Raises
+        ------
+        InputError
+            If there is no such file, or it is damaged, no result, or of a later version.
+        """
+        try:
+            problem, policy, seed, runs = archive.stored_runs(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
+        except InputError as error:
+            raise InputError(f"cannot read {str(path)!r}: it {error}") from error
+        return cls(problem, policy, seed, *runs)
+
     def _bar(self, rows: int) -> dict[str, object]:
         """Columns for the quality bar: alpha, null under a fixed level, and its written form."""
         quality = self.problem.quality
@@ -159,6 +200,18 @@ def _without_nan(columns: dict[str, object], kinds: Mapping[str, Any] | None = N
     import polars as pl
 
     return pl.DataFrame(columns, schema_overrides=kinds).with_columns(pl.col("alpha").fill_nan(None))
+
+
+def as_pandas(table: pl.DataFrame) -> Any:
+    """Return a table as a pandas.DataFrame; pandas is no dependency, and pyarrow is not needed."""
+    try:
+        pandas = import_module("pandas")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "to_pandas needs pandas, which is not installed: pip install pandas; to_polars does without",
+            name="pandas",
+        ) from error
+    return pandas.DataFrame({column.name: column.to_numpy() for column in table})
 
 
 def final_regret(result: Result, kind: str = "summed") -> NDArray[np.float64]:

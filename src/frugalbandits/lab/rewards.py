@@ -7,6 +7,7 @@ Beta rewards have no such short cut and are drawn one by one.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from frugalbandits.core.jit import compiled
 from frugalbandits.core.quality import Quality
 from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.lab.logs import read_log
 from frugalbandits.lab.problem import Problem
 
 __all__ = [
@@ -157,23 +159,74 @@ class Empirical(RewardModel):
 
     def __init__(self, observed: Mapping[str, ArrayLike] | Sequence[ArrayLike]) -> None:
         self.names = tuple(observed) if isinstance(observed, Mapping) else None
+        self.costs: tuple[float, ...] | None = None
         tables = observed.values() if isinstance(observed, Mapping) else observed
         self.observed = tuple(np.array(table, dtype=np.float64) for table in tables)
         for arm, table in enumerate(self.observed):
             if table.ndim != 1 or table.size == 0:
                 raise InputError(
-                    f"arm {arm} needs a flat list of observed rewards, but its shape is {table.shape}"
+                    f"{self._name(arm)} needs a flat list of observed rewards, but its shape is {table.shape}"
                 )
             bad = table[~((table >= 0) & (table <= 1))]
             if bad.size:
-                raise InputError(f"observed rewards must lie in [0, 1], but arm {arm} has {bad[0]}")
+                raise InputError(f"observed rewards must lie in [0, 1], but {self._name(arm)} has {bad[0]}")
+
+    def _name(self, arm: int) -> str:
+        return f"arm {arm}" if self.names is None else repr(self.names[arm])
+
+    @classmethod
+    def from_log(
+        cls,
+        path: str | os.PathLike[str],
+        option: str = "option",
+        reward: str = "reward",
+        cost: str | None = None,
+    ) -> Empirical:
+        r"""Read the rewards of a log: a row per decision, with the option that was used and its reward.
+
+        Parameters
+        ----------
+        path
+            A .csv, .parquet or .ndjson (.jsonl) file.
+        option, reward
+            The columns of the option's name and of the reward, in [0, 1].
+        cost
+            The column of what a decision cost, if there is one. Its means are `costs`, and the costs of
+            `problem` where none are given.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "log.csv")
+        ...     _ = path.write_text("model,good,usd\nsmall,1,0.2\nlarge,1,3\nsmall,0,0.4\n")
+        ...     logged = Empirical.from_log(path, option="model", reward="good", cost="usd")
+        >>> logged.names, [table.tolist() for table in logged.observed]
+        (('small', 'large'), [[1.0, 0.0], [1.0]])
+        >>> logged.problem(alpha=0.1).costs.round(3).tolist()
+        [0.3, 3.0]
+        """
+        rewards, costs = read_log(path, option, reward, cost)
+        made = cls(rewards)
+        made.costs = None if costs is None else tuple(costs)
+        return made
 
     def problem(
-        self, costs: ArrayLike, alpha: float | None = None, *, quality: Quality | str | None = None
+        self,
+        costs: ArrayLike | None = None,
+        alpha: float | None = None,
+        *,
+        quality: Quality | str | None = None,
     ) -> Problem:
-        """Return the problem whose true means are those of the tables; the bar as for `Problem`."""
+        """Return the problem whose true means are those of the tables; the bar as for `Problem`.
+
+        Costs may be left out where the log that the rewards are from has them.
+        """
+        prices = self.costs if costs is None else costs
+        if prices is None:
+            raise InputError("give costs: a problem needs them, and these rewards came without")
         means = [table.mean() for table in self.observed]
-        return Problem(means, costs, alpha, self.names, quality=quality)
+        return Problem(means, prices, alpha, self.names, quality=quality)
 
     def draws(self, problem: Problem) -> Draws:
         if len(self.observed) != problem.arms:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from queue import Empty, SimpleQueue
 
 import numpy as np
@@ -14,19 +15,21 @@ from frugalbandits.core.contract import EVENTS, Policy, Setting
 from frugalbandits.core.options import check_horizon
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
+from frugalbandits.lab.archive import EVENT
 from frugalbandits.lab.driver import drive_of, prepare
+from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.rewards import RewardModel, resolve_rewards
+from frugalbandits.lab.watching import Progress, listener
 
-__all__ = ["simulate"]
+__all__ = ["check_count", "simulate"]
 
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
-_EVENT = np.dtype([("run", np.int64), ("time", np.int64), ("event", "U11"), ("arm", np.int64)])
 
 
 def simulate(
-    problem: Problem,
+    problem: Problem | str,
     policy: str | Policy,
     horizon: float,
     runs: int = 50,
@@ -34,14 +37,14 @@ def simulate(
     checkpoints: int | Sequence[int] = 500,
     workers: int | None = None,
     rewards: str | RewardModel = "bernoulli",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = True,
 ) -> Result:
     """Run a policy on a problem many times.
 
     Parameters
     ----------
     problem
-        The arms, their true means and costs, and what is good enough.
+        The arms, their true means and costs, and what is good enough; or the name of a built-in instance.
     policy
         A registered name (see `policies`) or a policy with settings, such as ``COF(delta=1e-6)``.
     horizon
@@ -59,7 +62,9 @@ def simulate(
     rewards
         "bernoulli", "beta" or any reward model.
     progress
-        Called with the number of runs done and the number of runs, after each run.
+        By default a bar on standard error, on a terminal or in a notebook, for what takes longer than two
+        seconds; False for none. A function is called with the number of runs done and the number of runs,
+        after each run.
 
     Examples
     --------
@@ -70,14 +75,16 @@ def simulate(
     >>> result.final_arm.tolist()
     [1, 1, 1]
     """
+    problem = as_problem(problem)
     total = check_horizon(horizon, problem.arms)
-    count = _count("runs", runs)
+    count = check_count("runs", runs)
     chosen = resolve(policy)
     draws = resolve_rewards(rewards).draws(problem)
     times = _times(checkpoints, total)
-    threads = min(count, (os.cpu_count() or 1) if workers is None else _count("workers", workers))
+    threads = min(count, (os.cpu_count() or 1) if workers is None else check_count("workers", workers))
     setting = Setting.of(problem.costs, problem.quality, total, problem.reference)
     _check_seed(seed)
+    heard = listener(progress, count)
 
     drive = drive_of(chosen)
     arms = problem.arms
@@ -101,6 +108,30 @@ def simulate(
         length = int(state.journal.length[0])
         journals[run] = (state.journal.kinds[:length], state.journal.arms[:length])
 
+    with heard as tell:
+        tell(_label(policy), 0)
+        _run_all(one, count, threads, stop, partial(tell, _label(policy)))
+
+    back = np.argsort(problem.order)
+    return Result(
+        problem=problem,
+        policy=_label(policy),
+        seed=seed,
+        times=times,
+        pulls=np.ascontiguousarray(pulls[:, :, back]),
+        events=_events(problem, journals, event_times),
+        plans=plans,
+    )
+
+
+def _run_all(
+    one: Callable[[int], None],
+    count: int,
+    threads: int,
+    stop: NDArray[np.bool_],
+    tell: Callable[[int], None],
+) -> None:
+    """Run all runs on some threads; `tell` hears of each that is done. On an error none goes on."""
     # Not concurrent.futures.wait: it locks every future that is pending, one by one, and an interrupt in
     # the middle of that leaves them locked for ever.
     finished: SimpleQueue[Future[None]] = SimpleQueue()
@@ -116,23 +147,11 @@ def simulate(
                 except Empty:
                     continue
                 done += 1
-                if progress is not None:
-                    progress(done, count)
+                tell(done)
         except BaseException:
             stop[0] = True
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-    back = np.argsort(problem.order)
-    return Result(
-        problem=problem,
-        policy=_label(policy),
-        seed=seed,
-        times=times,
-        pulls=np.ascontiguousarray(pulls[:, :, back]),
-        events=_events(problem, journals, event_times),
-        plans=plans,
-    )
 
 
 def _label(policy: str | Policy) -> str:
@@ -149,7 +168,7 @@ def _events(
         for run, (kinds, arms) in enumerate(journals)
         for i, (kind, arm) in enumerate(zip(kinds, arms, strict=True))
     ]
-    return np.array(rows, dtype=_EVENT)
+    return np.array(rows, dtype=EVENT)
 
 
 def _check_seed(seed: int) -> None:
@@ -157,7 +176,8 @@ def _check_seed(seed: int) -> None:
         raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}")
 
 
-def _count(what: str, value: int) -> int:
+def check_count(what: str, value: int) -> int:
+    """Return a whole number, 1 or more."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{what} must be a whole number, 1 or more, but it is {value!r}")
     return int(value)
@@ -165,7 +185,7 @@ def _count(what: str, value: int) -> int:
 
 def _times(checkpoints: int | Sequence[int], horizon: int) -> NDArray[np.int64]:
     if isinstance(checkpoints, int | np.integer) and not isinstance(checkpoints, bool):
-        number = min(_count("checkpoints", int(checkpoints)), horizon)
+        number = min(check_count("checkpoints", int(checkpoints)), horizon)
         return (np.arange(1, number + 1, dtype=object) * horizon // number).astype(np.int64)
     times = np.unique(np.asarray(checkpoints))
     if times.ndim != 1 or times.size == 0 or times.dtype.kind not in "iu":

@@ -24,6 +24,7 @@ import frugalbandits as fb
 from frugalbandits.errors import InputError
 from frugalbandits.lab.figures import panels as figures
 from frugalbandits.lab.figures import style as drawing
+from frugalbandits.lab.figures.bounds import plot_bounds
 from frugalbandits.lab.figures.panels import Panel
 from frugalbandits.lab.text import title
 
@@ -387,3 +388,25 @@ def test_global_state_is_left_alone(tmp_path: Path) -> None:
     code = "import sys, frugalbandits.lab.figures; print('matplotlib.pyplot' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert ran.stdout == "False\n"
+
+
+def test_all_panels_have_one_kind_of_axis_and_say_so() -> None:
+    near = [result("etc-cs", 200, 210), result("pe-cs", 300, 310)]
+    far = [result("cof", 4), result("pe-cs", 400)]
+    mixed = figures.plot_regret([Panel("near", near), Panel("far", far)])
+    assert [axes.get_yscale() for axes in mixed.axes] == ["log", "log"]
+    assert mixed.axes[0].get_ylabel().endswith("\n(logarithmic)")
+    alone = figures.plot_regret([Panel("near", near)])
+    assert alone.axes[0].get_yscale() == "linear" and "logarithmic" not in alone.axes[0].get_ylabel()
+
+
+def test_marks_in_the_figure_of_bounds_do_not_hide_each_other() -> None:
+    results = [fb.simulate("nu1", policy, 2_000, runs=2) for policy in ("pe-cs", "cof", "glr-cof")]
+    figure = plot_bounds(fb.bounds.overview("nu1", 2_000), "nu1", results)
+    marks = [line for line in figure.axes[0].get_lines() if len(line.get_xdata()) == 1]
+    colours = {to_hex(look.colour) for look in drawing.looks(["pe-cs", "cof", "glr-cof"]).values()}
+    of_policies = [line for line in marks if to_hex(line.get_color()) in colours]
+    places = [(line.get_xdata()[0], line.get_ydata()[0]) for line in of_policies]
+    assert len(of_policies) == 21 and len({height for _, height in places}) == 21
+    bounds = [line for line in marks if line not in of_policies]
+    assert not {to_hex(line.get_markeredgecolor()) for line in bounds} & colours

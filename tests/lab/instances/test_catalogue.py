@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import frugalbandits as fb
 from frugalbandits.errors import InputError
-from frugalbandits.lab.instances.catalogue import describe, instance, instances
+from frugalbandits.lab.instances.catalogue import as_problem, describe, instance, instances
 from frugalbandits.lab.instances.drawn import random_problem, random_problems
 
 UNIT = st.floats(0, 1)
@@ -224,3 +225,30 @@ def test_a_bad_family_is_refused_with_the_value(change: dict[str, Any], fragment
         random_problems(**({"count": 2} | change))
     for fragment in fragments:
         assert fragment in str(caught.value)
+
+
+def test_a_name_stands_for_its_instance_wherever_a_problem_is_taken() -> None:
+    problem = instance("nu1")
+    assert as_problem("nu1") == as_problem(problem) == problem
+    assert fb.simulate("nu1", "etc-cs", 500, runs=2).problem == problem
+    for call in (
+        fb.bounds.lower_pulls,
+        fb.bounds.joint,
+        fb.bounds.joints,
+        fb.bounds.best_arm_pulls,
+        fb.bounds.least_regret,
+        fb.bounds.cof_upper,
+        fb.bounds.rounds,
+        fb.bounds.overview,
+    ):
+        assert repr(call("nu1", 1_000)) == repr(call(problem, 1_000))
+    assert fb.bounds.roles("nu1").problem == problem
+
+
+@pytest.mark.parametrize("wrong", [None, 7, ["nu1"], np.zeros(3)])
+def test_what_is_neither_a_problem_nor_a_name_is_shown(wrong: Any) -> None:
+    for call in (lambda: fb.simulate(wrong, "cof", 500), lambda: fb.bounds.least_regret(wrong, 500)):
+        with pytest.raises(InputError, match="a problem is a Problem or the name of a built-in instance"):
+            call()
+    with pytest.raises(InputError, match="no instance is called 'nu9'; did you mean 'nu2' or 'nu1'"):
+        fb.bounds.overview("nu9", 500)

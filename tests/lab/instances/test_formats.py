@@ -34,8 +34,10 @@ def problems(draw: st.DrawFn, name: st.SearchStrategy[str] | None = None) -> Pro
     return Problem(*lists, alpha=draw(st.floats(0, 1, exclude_max=True)), names=names)
 
 
-ODD = st.text(st.sampled_from("ab:#,\"' \t\n\r\x0b\x1c\x85\u2028\ufeffé"), min_size=1, max_size=5)
-ANY_NAME = (st.text(min_size=1, max_size=8) | ODD).filter(str.strip)
+# Control characters, line ends and lone surrogates are no part of a name.
+LETTERS = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"))
+ODD = st.text(st.sampled_from("ab:#,;\"' \xa0\u3000\ufeffé"), min_size=1, max_size=5)
+ANY_NAME = (st.text(LETTERS, min_size=1, max_size=8) | ODD).filter(str.strip)
 PLAIN_NAME = st.text(st.sampled_from("abAB019 ._-/:()'\"+é"), min_size=1, max_size=8).filter(
     lambda name: name == name.strip()
 )
@@ -81,10 +83,8 @@ def test_text_carries_a_name_exactly_or_refuses_it(folder: Path, problem: Proble
     ("name", "trouble"),
     [
         ("a,b", "','"),
-        ("a\nb", r"'\n'"),
-        ("a\rb", r"'\r'"),
         (" a", "blank"),
-        ("a\t", "blank"),
+        ("a\xa0", "blank"),
         ("#a", "'#'"),
         ("a #b", "'#'"),
     ],
@@ -108,14 +108,6 @@ def test_names_that_only_look_hard_are_carried(tmp_path: Path, name: str) -> Non
     problem = Problem([0.1, 0.2], [1, 2], 0.3, names=["ok", name])
     write_instance(problem, tmp_path / "p.txt")
     assert read_instance(tmp_path / "p.txt") == problem
-
-
-@pytest.mark.parametrize("suffix", [".txt", ".csv"])
-def test_a_name_that_is_not_text_is_refused(tmp_path: Path, suffix: str) -> None:
-    problem = Problem([0.1, 0.2], [1, 2], 0.3, names=["ok", "\ud800"])
-    with pytest.raises(InputError, match=r"\\ud800"):
-        write_instance(problem, tmp_path / f"p{suffix}")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_default_names_are_not_written_and_others_are(tmp_path: Path) -> None:
@@ -250,7 +242,7 @@ TEXT_ERRORS = {
         ("subsidy_factor", "ref_arm_ell"),
         ["line 3", "ref_arm_ell", "reference arm", "this version does not handle"],
     ),
-    "mean above one": (("0.1, 0.2", "0.1, 1.25"), ["means[1]", "1.25", "[0, 1]"]),
+    "mean above one": (("0.1, 0.2", "0.1, 1.25"), ["means[1] is 1.25", "[0, 1]"]),
     "mean below zero": (("0.1, 0.2", "-0.1, 0.2"), ["means[0]", "-0.1"]),
     "alpha of one": (("0.3", "1.0"), ["alpha", "1.0", "[0, 1)"]),
     "one arm": (("0.1, 0.2", "0.1"), ["line 4", "2 entries", "has 1"]),
@@ -285,7 +277,9 @@ TABLE_ERRORS = {
     "too many fields": (("small", "small, really"), ["line 2", "4 fields", "has 3"]),
     "blank name": (("small", " "), ["' '"]),
     "open quote": (("small", '"small'), ["line 3", "unexpected end of data"]),
-    "mean above one": (("0.2", "1.25"), ["means[1]", "1.25", "[0, 1]"]),
+    "mean above one": (("0.2", "1.25"), ["that of 'large' is 1.25", "[0, 1]"]),
+    "decimal comma": (("0.2", '"0,2"'), ["line 3, quality", "'0,2'", "write a decimal point"]),
+    "name of two lines": (("small", '"two\nlines"'), [r"'two\nlines'"]),
     "one arm": (("small,0.1,1\n", ""), ["two arms", "there are 1"]),
     "no arms": (("small,0.1,1\nlarge,0.2,2\n", ""), ["two arms", "there are 0"]),
     "empty file": ((GOOD_TABLE, ""), ["empty"]),
@@ -313,6 +307,19 @@ def test_the_files_that_the_errors_start_from_are_good(tmp_path: Path) -> None:
     assert read_instance(saved(tmp_path, GOOD_TEXT)) == Problem([0.1, 0.2], [1, 2], 0.3)
     path = saved(tmp_path, GOOD_TABLE, "mine.csv")
     assert read_instance(path, 0.1) == Problem([0.1, 0.2], [1, 2], 0.1, names=["small", "large"])
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("header", ["name,quality,cost", "Name,Quality,COST", " NAME , quality,Cost"])
+def test_a_table_may_come_from_any_spreadsheet(tmp_path: Path, separator: str, header: str) -> None:
+    text = GOOD_TABLE.replace("name,quality,cost", header).replace(",", separator)
+    path = saved(tmp_path, text, "mine.csv")
+    assert read_instance(path, 0.1) == Problem([0.1, 0.2], [1, 2], 0.1, names=["small", "large"])
+
+
+def test_a_table_with_semicolons_and_decimal_commas_says_what_is_wrong(tmp_path: Path) -> None:
+    path = saved(tmp_path, "Name;Quality;Cost\nsmall;0,1;1\nlarge;0,2;2\n", "mine.csv")
+    assert_error(path, 0.1, ["line 2, quality", "'0,1' is not a finite number; write a decimal point"])
 
 
 def test_a_table_needs_alpha(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 
 import frugalbandits as fb
 from frugalbandits.errors import InputError
+from frugalbandits.lab.figures import LEAST
 from frugalbandits.lab.figures import style as drawing
 from frugalbandits.lab.instances.catalogue import instance
 from frugalbandits.lab.paper.experiments import cells_of, experiments
@@ -105,14 +106,14 @@ def test_regret_vs_time_shows_both_instances_at_alpha_0_3(main: list[Outcome]) -
         for policy in ("cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs"):
             mean = found(main, name, 0.3, policy).summed_regret.mean(axis=0)
             assert curve(axes, policy).get_ydata()[-1] == pytest.approx(mean[-1])
-    assert legend_texts(figure) == ["COF", "PE-CS", "UCB-CS", "TS-CS", "ETC-CS", "least possible"]
-    assert figure.axes[0].get_ylabel() == "summed cost and quality regret"
+    assert legend_texts(figure) == ["COF", "PE-CS", "UCB-CS", "TS-CS", "ETC-CS", LEAST]
+    assert figure.axes[0].get_ylabel() == "summed cost and quality regret\n(logarithmic)"
     assert figure.axes[0].get_xlabel() == "t"
 
 
 def test_the_least_possible_regret_grows_with_log_t(main: list[Outcome]) -> None:
     for axes, name in zip(plots.plot_regret_vs_time(main).axes, ("goodreads", "movielens"), strict=True):
-        line = curve(axes, "least possible")
+        line = curve(axes, LEAST)
         least = fb.bounds.least_regret(fb.instance(name, 0.3), 4_000).value
         assert line.get_ydata()[-1] == pytest.approx(least)
         shares = np.log(np.asarray(line.get_xdata(), float)) / np.log(4_000)
@@ -127,9 +128,9 @@ def test_each_column_has_the_least_possible_regret_where_there_is_any(main: list
         lines = {str(line.get_label()): line for line in axes.lines}
         for column, alpha in enumerate(sorted({o.cell.alpha for o in main})):
             least = fb.bounds.least_regret(fb.instance(name, alpha), 4_000).value
-            assert (f"least possible, {alpha:g}" in lines) == (least > 0)
+            assert (f"{LEAST}, {alpha:g}" in lines) == (least > 0)
             if least > 0:
-                line = lines[f"least possible, {alpha:g}"]
+                line = lines[f"{LEAST}, {alpha:g}"]
                 assert list(line.get_ydata()) == [least, least]
                 assert abs(np.mean(line.get_xdata()) - column) < 1e-9
                 assert axes.get_ylim()[0] < least < axes.get_ylim()[1]
@@ -207,7 +208,7 @@ def test_some_alphas_and_some_policies_are_enough(main: list[Outcome]) -> None:
     some = [o for o in main if o.cell.alpha in (0.05, 0.3, 0.6) and o.cell.policy in ("cof", "etc-cs")]
     figure = plots.plot_vary_alpha(some)
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["0.05", "0.30", "0.60"]
-    assert legend_texts(figure) == ["COF", "ETC-CS", "mean", "least possible"]
+    assert legend_texts(figure) == ["COF", "ETC-CS", "mean", LEAST]
     (drawn,) = plots.draw("vary-alpha", some)
     assert "Not shown, for want of results: PE-CS, UCB-CS, TS-CS." in drawn.caption
     assert "for alpha = 0.05 to 0.6" in drawn.caption
@@ -397,4 +398,4 @@ def test_different_horizons_or_two_results_for_one_place_are_refused(main: list[
 def test_what_belongs_to_other_experiments_is_left_alone(main: list[Outcome]) -> None:
     strange = outcome(dataclasses.replace(main[0].cell, policy="cof-no-combine", alpha=0.3))
     figure = plots.plot_regret_vs_time([strange, *outcomes("cost-biased"), *main])
-    assert legend_texts(figure) == ["COF", "PE-CS", "UCB-CS", "TS-CS", "ETC-CS", "least possible"]
+    assert legend_texts(figure) == ["COF", "PE-CS", "UCB-CS", "TS-CS", "ETC-CS", LEAST]

@@ -198,7 +198,9 @@ def test_another_format_counts_as_missing(tmp_path, outcome, monkeypatch):
 def test_without_a_listener_a_damaged_file_is_a_warning(tmp_path):
     store = Store(tmp_path)
     store.path(CELL).write_bytes(b"x")
-    with pytest.warns(UserWarning, match="is damaged: nu1, alpha 0.3, pe-cs is computed again"):
+    with pytest.warns(
+        UserWarning, match="is damaged, or no file of runs: nu1, alpha 0.3, pe-cs is computed again"
+    ):
         assert store.load(CELL) is None
 
 

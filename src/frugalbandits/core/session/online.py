@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from frugalbandits.core.contract import EVENTS, Batch, Policy, Setting, copied, observe
 from frugalbandits.core.files import write_text
-from frugalbandits.core.options import check_costs, check_horizon, check_names, check_reference, cost_order
+from frugalbandits.core.options import check_horizon, check_options, check_reference, cost_order
 from frugalbandits.core.planner import planner_of
 from frugalbandits.core.quality import Quality, check_quality, finite_number, quality_to_dict
 from frugalbandits.core.registry import resolve
@@ -109,21 +109,25 @@ class Session:
             if names is not None:
                 raise InputError("names are given twice: as keys of costs and as names")
             names, costs = list(costs), list(costs.values())
-        self._costs = check_costs(costs)
-        self._names = check_names(names, self._costs.size)
-        self._order = cost_order(self._costs)
-        self._quality = check_quality(alpha, quality)
-        reference = check_reference(self._quality, self._names)
-        self._horizon = None if horizon is None else check_horizon(horizon, self._costs.size)
-        self._policy = resolve(policy)
+        self._costs, self._names = check_options(costs, names)
         self._label = policy if isinstance(policy, str) else repr(policy)
-        self._setting = Setting.of(self._costs, self._quality, self._horizon, reference)
-        self._state = self._policy.begin(self._setting)
+        self._begin(resolve(policy), check_quality(alpha, quality), horizon, seed)
+        self._warn_of_the_horizon()
+
+    def _begin(self, policy: Policy, quality: Quality, horizon: float | None, seed: int | None) -> None:
+        """Start afresh; costs, names and label are set."""
+        self._order = cost_order(self._costs)
+        self._quality = quality
+        reference = check_reference(quality, self._names)
+        self._horizon = None if horizon is None else check_horizon(horizon, self._costs.size)
+        self._policy = policy
+        self._setting = Setting.of(self._costs, quality, self._horizon, reference)
+        self._state = policy.begin(self._setting)
         try:
-            self._rng = np.random.default_rng(seed) if self._policy.randomised else None
+            self._rng = np.random.default_rng(seed) if policy.randomised else None
         except (TypeError, ValueError):
             raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
-        self._planner = planner_of(self._policy, self._state, self._rng)
+        self._planner = planner_of(policy, self._state, self._rng)
         # Names by rank of cost, which is how the policy numbers its arms.
         self._by_rank = tuple(self._names[arm] for arm in self._order)
         self._next = 0
@@ -136,7 +140,6 @@ class Session:
         self._repeats = 0
         self._reasons: dict[int, str] = {}
         self._lock = threading.Lock()
-        self._warn_of_the_horizon()
 
     @property
     def quality(self) -> Quality:
@@ -328,12 +331,12 @@ class Session:
     @classmethod
     def _restored(cls, text: str, policy: Policy | None) -> Session:
         data = stored.load(text, policy)
+        session = cls.__new__(cls)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", HorizonWarning)  # it was given when the session began
-                session = cls(
-                    data.costs, None, data.policy, data.horizon, names=data.names, quality=data.quality
-                )
+            # Earlier releases took any text for a name.
+            session._costs, session._names = check_options(data.costs, data.names, any_text=True)
+            session._label = data.label
+            session._begin(data.policy, data.quality, data.horizon, None)
         except InputError as error:
             raise StateFormatError(f"this session state does not make sense: {error}") from error
         ranked = session._by_rank
@@ -342,7 +345,6 @@ class Session:
         stored.check_consistent(session._state, data, ranked)
         asked = dict(zip(data.names, data.asked, strict=True))
         ranks = {name: rank for rank, name in enumerate(ranked)}
-        session._label = data.label
         session._next = data.decisions
         session._asked = [asked[name] for name in ranked]
         session._pending = {id_: ranks[name] for id_, name in data.pending.items()}

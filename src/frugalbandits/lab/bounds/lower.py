@@ -19,13 +19,14 @@ from frugalbandits.core.options import check_horizon
 from frugalbandits.errors import InputError
 from frugalbandits.lab.bounds.divergence import Rewards, check_family, d_inf, reverse_d_inf
 from frugalbandits.lab.bounds.parts import Roles, roles
+from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
 
 __all__ = ["Joint", "best_arm_pulls", "joint", "joints", "lower_pulls"]
 
 
 def lower_pulls(
-    problem: Problem, horizon: float, rewards: Rewards = "bernoulli", sigma: float = 1.0
+    problem: Problem | str, horizon: float, rewards: Rewards = "bernoulli", sigma: float = 1.0
 ) -> NDArray[np.float64]:
     """Return how often each arm must be pulled at least, in the caller's order; 0 for a*.
 
@@ -52,6 +53,7 @@ def lower_pulls(
     >>> lower_pulls(problem, 10_000, "gaussian", sigma=0.5).round(1).tolist()
     [23.8, 0.0, 818.7]
     """
+    problem = as_problem(problem)
     level = math.log(check_horizon(horizon, problem.arms))
     check_family(rewards, sigma)
     who = roles(problem)
@@ -102,7 +104,7 @@ class Joint:
 
 
 def joint(
-    problem: Problem,
+    problem: Problem | str,
     horizon: float,
     rewards: Rewards = "bernoulli",
     sigma: float = 1.0,
@@ -128,6 +130,7 @@ def joint(
     >>> joint(problem, 10_000, arm=0).arms.tolist()
     [1, 2, 3]
     """
+    problem = as_problem(problem)
     level = math.log(check_horizon(horizon, problem.arms))
     check_family(rewards, sigma)
     who = roles(problem)
@@ -144,7 +147,7 @@ def joint(
 
 
 def joints(
-    problem: Problem, horizon: float, rewards: Rewards = "bernoulli", sigma: float = 1.0
+    problem: Problem | str, horizon: float, rewards: Rewards = "bernoulli", sigma: float = 1.0
 ) -> tuple[Joint, ...]:
     """Return the joint bounds of all cheap arms, from the cheapest on.
 
@@ -154,6 +157,7 @@ def joints(
     >>> [bound.arm for bound in joints(problem, 10_000)]
     [0, 1]
     """
+    problem = as_problem(problem)
     level = math.log(check_horizon(horizon, problem.arms))
     check_family(rewards, sigma)
     who = roles(problem)
@@ -163,7 +167,7 @@ def joints(
 
 
 def best_arm_pulls(
-    problem: Problem, horizon: float, rewards: Rewards = "bernoulli", sigma: float = 1.0
+    problem: Problem | str, horizon: float, rewards: Rewards = "bernoulli", sigma: float = 1.0
 ) -> float:
     """Return the earlier lower bound on the pulls of i* alone, a special case of the joint bound.
 
@@ -176,6 +180,7 @@ def best_arm_pulls(
     >>> round(best_arm_pulls(problem, 10_000, "gaussian"), 2)
     534.09
     """
+    problem = as_problem(problem)
     bound = joint(problem, horizon, rewards, sigma)
     if bound is None or bound.arms.tolist() != [problem.best_arm]:
         return 0.0

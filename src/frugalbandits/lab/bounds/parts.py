@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.quality import AtLeast
+from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
 
 __all__ = ["Roles", "roles"]
@@ -66,7 +67,7 @@ class Roles:
         return " ".join(parts)
 
 
-def roles(problem: Problem) -> Roles:
+def roles(problem: Problem | str) -> Roles:
     """Return the parts that the arms of a problem play.
 
     Examples
@@ -76,6 +77,7 @@ def roles(problem: Problem) -> Roles:
     >>> who.optimal, who.best, who.dagger, who.cheap.tolist()
     (3, 0, 2, [False, True, True, False])
     """
+    problem = as_problem(problem)
     rank = np.empty(problem.arms, np.int64)
     rank[problem.order] = np.arange(problem.arms)
     star = rank[problem.optimal_arm]

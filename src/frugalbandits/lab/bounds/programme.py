@@ -15,7 +15,9 @@ from frugalbandits.errors import InputError
 from frugalbandits.lab.bounds.divergence import Rewards
 from frugalbandits.lab.bounds.lower import Joint, joints, lower_pulls
 from frugalbandits.lab.bounds.parts import Roles, roles
+from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.shown import Shown
 
 __all__ = ["LeastRegret", "Objective", "least_regret"]
 
@@ -28,7 +30,7 @@ _LARGEST = 1e9
 
 
 @dataclass(frozen=True, eq=False)
-class LeastRegret:
+class LeastRegret(Shown):
     """The least regret, and pulls that have it.
 
     Attributes
@@ -43,6 +45,8 @@ class LeastRegret:
         Which regret is least: "sum", "cost" or "quality".
     horizon
         T.
+    problem
+        What it is the least regret of.
     """
 
     value: float
@@ -50,6 +54,7 @@ class LeastRegret:
     tight: tuple[str, ...]
     objective: Objective
     horizon: int
+    problem: Problem
 
     @property
     def too_early(self) -> bool:
@@ -58,7 +63,7 @@ class LeastRegret:
 
 
 def least_regret(
-    problem: Problem,
+    problem: Problem | str,
     horizon: float,
     rewards: Rewards = "bernoulli",
     objective: Objective = "sum",
@@ -80,6 +85,7 @@ def least_regret(
     >>> least.tight
     ('a1: own bound (cheap)', 'a2: own bound (a† cheap)', 'joint bound against a2 (a† cheap): a4')
     """
+    problem = as_problem(problem)
     total = check_horizon(horizon, problem.arms)
     gaps = _gaps(problem, objective)
     who = roles(problem)
@@ -95,7 +101,7 @@ def least_regret(
     value = float(gaps[gaps > 0] @ pulls[gaps > 0])
     tight = _tight(who, lower, pulls, binding)
     pulls[who.optimal] = max(0.0, total - float(pulls.sum()))
-    return LeastRegret(value, pulls, tight, objective, total)
+    return LeastRegret(value, pulls, tight, objective, total, problem)
 
 
 def _gaps(problem: Problem, objective: str) -> NDArray[np.float64]:

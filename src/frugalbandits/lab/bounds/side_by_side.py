@@ -14,7 +14,9 @@ from frugalbandits.lab.bounds.lower import Joint, joint, lower_pulls
 from frugalbandits.lab.bounds.parts import Roles, roles
 from frugalbandits.lab.bounds.programme import LeastRegret, Objective, least_regret
 from frugalbandits.lab.bounds.upper import CofUpper, cof_upper
+from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.shown import Shown
 
 __all__ = ["FAMILIES", "OBJECTIVES", "Overview", "overview"]
 
@@ -23,7 +25,7 @@ OBJECTIVES: tuple[Objective, ...] = ("cost", "quality", "sum")
 
 
 @dataclass(frozen=True, eq=False)
-class Overview:
+class Overview(Shown):
     """All bounds of one problem at one horizon; arrays are in the caller's order.
 
     Attributes
@@ -50,7 +52,9 @@ class Overview:
     sigma: float
 
 
-def overview(problem: Problem, horizon: float, sigma: float = 1.0, delta: float | None = None) -> Overview:
+def overview(
+    problem: Problem | str, horizon: float, sigma: float = 1.0, delta: float | None = None
+) -> Overview:
     """Return all bounds of a problem.
 
     Examples
@@ -60,6 +64,7 @@ def overview(problem: Problem, horizon: float, sigma: float = 1.0, delta: float 
     >>> round(shown.least["bernoulli", "sum"].value, 1), round(shown.upper.summed_regret)
     (2899.7, 286901)
     """
+    problem = as_problem(problem)
     return Overview(
         problem,
         check_horizon(horizon, problem.arms),

@@ -17,6 +17,7 @@ from frugalbandits.core.options import check_horizon
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.errors import InputError
 from frugalbandits.lab.bounds.parts import Roles, roles
+from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
 
 __all__ = ["CofUpper", "Rounds", "cof_upper", "rounds"]
@@ -78,7 +79,9 @@ class CofUpper:
         return self.cost_regret + self.quality_regret
 
 
-def cof_upper(problem: Problem, horizon: float, delta: float | None = None, combine: bool = True) -> CofUpper:
+def cof_upper(
+    problem: Problem | str, horizon: float, delta: float | None = None, combine: bool = True
+) -> CofUpper:
     """Return COF's upper bounds.
 
     Parameters
@@ -103,6 +106,7 @@ def cof_upper(problem: Problem, horizon: float, delta: float | None = None, comb
     >>> round(upper.cost_regret), round(upper.quality_regret, 1)
     (286565, 336.2)
     """
+    problem = as_problem(problem)
     _check_bar(problem)
     total = check_horizon(horizon, problem.arms)
     tolerance = _delta(delta, total)
@@ -138,7 +142,7 @@ def cof_upper(problem: Problem, horizon: float, delta: float | None = None, comb
 
 
 def rounds(
-    problem: Problem, horizon: float, delta: float | None = None, arm: int | None = None
+    problem: Problem | str, horizon: float, delta: float | None = None, arm: int | None = None
 ) -> tuple[Rounds, ...]:
     """Return every candidate tau_{l,p} for a cheap arm l, p from 1 on; by default for the best of them.
 
@@ -154,6 +158,7 @@ def rounds(
     2 702.3 True
     3 668.0 True
     """
+    problem = as_problem(problem)
     _check_bar(problem)
     total = check_horizon(horizon, problem.arms)
     limit = -math.log(_delta(delta, total))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from frugalbandits.lab.documents.parts import Block, Bullets, Cell, Document, Image, Listing, Paragraph, Table
 
-__all__ = ["to_html"]
+__all__ = ["fragment", "to_html"]
 
 # A sharp picture may cost this much more than it must.
 _SMALL_VECTOR = 60_000
@@ -63,12 +63,30 @@ thead th { background: var(--head); vertical-align: bottom; }
   thead { display: table-header-group; } }
 """.strip()
 
+# Colours come from the notebook, so that the tables are as readable in a dark one as in a light one.
+_NOTEBOOK = """
+.frugal table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .4em 0 .8em; }
+.frugal caption { caption-side: top; text-align: left; color: inherit; font-weight: 600; padding: 0 0 .4em;
+  white-space: normal; }
+.frugal th, .frugal td { color: inherit; background: transparent; text-align: left; vertical-align: top;
+  padding: .25em .7em .25em 0; border: 0; border-bottom: 1px solid rgba(128, 128, 128, .4); }
+.frugal .r { text-align: right; white-space: nowrap; }
+.frugal .strong { font-weight: 700; }
+.frugal .box { overflow-x: auto; }
+""".strip()
+
 _SIGNS = {"holds": "✓", "partly": "◐", "does not hold": "✗", "not tested": "\N{EN DASH}"}
 
 
 def to_html(document: Document) -> str:
     """Return the report as one page."""
     return "\n".join([*_head(document), *_body(document), "</body>", "</html>", ""])
+
+
+def fragment(tables: Iterable[Table]) -> str:
+    """Return tables as a piece of HTML that stands in a notebook and changes nothing around it."""
+    lines = [line for table in tables if table.rows for line in _table(table)]
+    return "\n".join(['<div class="frugal">', f"<style>\n{_NOTEBOOK}\n</style>", *lines, "</div>"])
 
 
 def _head(document: Document) -> Iterator[str]:

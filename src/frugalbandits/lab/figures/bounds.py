@@ -38,11 +38,13 @@ _LOWER: dict[str, Any] = {"marker": "|", "color": INK, "markersize": 16, "marker
 _LEAST: dict[str, Any] = {
     "marker": "D",
     "color": "white",
-    "markeredgecolor": BLUE,
-    "markersize": 7,
-    "markeredgewidth": 1.7,
+    "markeredgecolor": INK,
+    "markersize": 6.5,
+    "markeredgewidth": 1.5,
 }
-_UPPER: dict[str, Any] = {"marker": "<", "color": "#8C2D5E", "markersize": 8, "markeredgecolor": "white"}
+_UPPER: dict[str, Any] = {"marker": "<", "color": INK, "markersize": 8, "markeredgecolor": "white"}
+# How far below its row's bounds the marks of policies stand, and apart from each other.
+_BELOW, _APART = 0.3, 0.2
 
 
 def plot_bounds(shown: Overview, instance: str, results: Sequence[Result] = ()) -> Figure:
@@ -57,7 +59,8 @@ def plot_bounds(shown: Overview, instance: str, results: Sequence[Result] = ()) 
     """
     problem = shown.problem
     with drawing():
-        figure = blank(9.0, 0.3 * problem.arms + 2.7)
+        row = 0.3 + 0.07 * len(results)
+        figure = blank(9.0, row * problem.arms + 2.7)
         axes = figure.add_subplot()
         low, high = _range(shown, results)
         axes.set_xscale("log")
@@ -66,10 +69,12 @@ def plot_bounds(shown: Overview, instance: str, results: Sequence[Result] = ()) 
         for place, arm in enumerate(problem.order.tolist()):
             if arm != problem.optimal_arm:
                 _draw_arm(axes, shown, arm, place, (low, high))
-            for result in results:
+            for below, result in enumerate(results):
                 mean = float(result.pulls[:, -1, arm].mean())
                 look = policies[result.policy]
-                axes.plot(max(mean, low), place, **{**look.line, "linestyle": "none"}, zorder=5)
+                # Below the bounds and below each other, for equal marks not to hide each other.
+                beside = place + (_BELOW + _APART * below) / (1 + 0.25 * len(results))
+                axes.plot(max(mean, low), beside, **{**look.line, "linestyle": "none"}, zorder=5)
         _rows(axes, shown)
         horizon = axes.axvline(shown.horizon, color=INK, linestyle=(0, (4, 3)), linewidth=1.2, zorder=1.5)
         axes.set_xlabel("expected pulls (logarithmic)")
@@ -79,7 +84,7 @@ def plot_bounds(shown: Overview, instance: str, results: Sequence[Result] = ()) 
         )
         entries: list[tuple[Artist, str]] = [
             (_key(_LOWER), "lower bound, any consistent policy"),
-            (_key(_LEAST), "least regret: all lower bounds together"),
+            (_key(_LEAST), "least regret that all lower bounds allow"),
             *((_key(policies[name].line), f"{literal(title(name))}, measured") for name in policies),
             *([] if shown.upper is None else [(_key(_UPPER), "COF's upper bound")]),
             (horizon, "T"),

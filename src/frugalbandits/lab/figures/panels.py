@@ -65,7 +65,7 @@ REGRETS: dict[Regret, str] = {
     "quality": "quality regret",
 }
 #: How the least regret that lower bounds allow is called and drawn.
-LEAST = "least possible"
+LEAST = "least regret by the lower bounds (large T)"
 LEAST_LINE: dict[str, Any] = {"color": INK, "linestyle": (0, (1, 1)), "linewidth": 2.4}
 # Final means that lie further apart than this, in powers of ten, need a logarithmic axis.
 _DECADES = 1.5
@@ -119,13 +119,16 @@ def plot_regret(panels: Sequence[Panel]) -> Figure:
     rows = math.ceil(len(panels) / columns)
     shown = looks(result.policy for panel in panels for result in panel.results)
     alike = len({panel.regret for panel in panels}) == 1
+    # One kind of axis for all: side by side, a mixture would be read as one.
+    logarithmic = any(map(_wide, panels))
+    scale = "\n(logarithmic)" if logarithmic else ""
     with drawing():
         figure = blank(max(6.4, 4.6 * columns), 4.0 * rows + 0.6)
         for i, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, i + 1)
-            _draw_regret(axes, panel, shown)
+            _draw_regret(axes, panel, shown, logarithmic)
             if i % columns == 0 or not alike:
-                axes.set_ylabel(REGRETS[panel.regret])
+                axes.set_ylabel(f"{REGRETS[panel.regret]}{scale}")
             # The lowest panel of each column.
             if i + columns >= len(panels):
                 axes.set_xlabel("t", style="italic")
@@ -138,17 +141,17 @@ def plot_regret(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def _draw_regret(axes: Axes, panel: Panel, shown: dict[str, Look]) -> None:
+def _draw_regret(axes: Axes, panel: Panel, shown: dict[str, Look], logarithmic: bool) -> None:
     first = panel.results[0]
     regrets = [regret_of(result, panel.regret) for result in panel.results]
     means = [regret.mean(axis=0) for regret in regrets]
     least = _least(panel)
-    finals = [float(mean[-1]) for mean in means]
-    logarithmic = _wide(finals if least is None else [*finals, float(least[-1])])
     floor = 0.0
     if logarithmic:
         seen = np.concatenate(means if least is None else [*means, least[-1:]])
-        floor = max(float(seen[seen > 0].min()), float(seen.max()) * 1e-6)
+        # A panel without any regret has nothing to show but its axis.
+        floor = max(float(seen[seen > 0].min(initial=np.inf)), float(seen.max()) * 1e-6)
+        floor = floor if math.isfinite(floor) else 1.0
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(numticks=10))
     else:
@@ -191,8 +194,10 @@ def _least(panel: Panel) -> NDArray[np.float64] | None:
     return np.asarray(panel.least * np.log(times) / np.log(times[-1]))
 
 
-def _wide(finals: Sequence[float]) -> bool:
-    positive = [value for value in finals if value > 0]
+def _wide(panel: Panel) -> bool:
+    """Tell whether the final means of a panel lie too far apart for a linear axis."""
+    finals = [float(regret_of(result, panel.regret)[:, -1].mean()) for result in panel.results]
+    positive = [value for value in [*finals, panel.least or 0.0] if value > 0]
     return len(positive) > 1 and math.log10(max(positive) / min(positive)) > _DECADES
 
 

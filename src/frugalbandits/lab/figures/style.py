@@ -7,6 +7,7 @@ for a print in grey.
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,6 +46,7 @@ __all__ = [
 
 #: File formats of `save`, by suffix.
 SUFFIXES = (".png", ".pdf", ".svg")
+_NOTEBOOK_DPI = 100
 
 #: The colours of a*, of i*, and of text and lines.
 GREEN, BLUE, INK = "#009E73", "#0072B2", "#333333"
@@ -139,9 +141,19 @@ def drawing() -> Iterator[None]:
         yield
 
 
+class _Inline(Figure):
+    """A figure that a notebook shows where it stands, whether or not pyplot is in use."""
+
+    def _repr_png_(self) -> bytes:
+        picture = io.BytesIO()
+        with drawing():
+            self.savefig(picture, format="png", dpi=_NOTEBOOK_DPI)
+        return picture.getvalue()
+
+
 def blank(width: float, height: float, layout: LayoutEngine | None = None) -> Figure:
     """Return an empty figure that lays itself out and can be measured; sizes are in inches."""
-    figure = Figure(figsize=(width, height), layout=layout or "constrained")
+    figure = _Inline(figsize=(width, height), layout=layout or "constrained")
     FigureCanvasAgg(figure)
     return figure
 

@@ -6,11 +6,11 @@ from importlib import resources
 from typing import NamedTuple
 
 from frugalbandits.core.quality import Quality
-from frugalbandits.errors import unknown_name
+from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab.instances.formats import is_table, problem_from
 from frugalbandits.lab.problem import Problem
 
-__all__ = ["MAIN", "TABLES", "describe", "instance", "instance_title", "instances"]
+__all__ = ["MAIN", "TABLES", "as_problem", "describe", "instance", "instance_title", "instances"]
 
 #: The instances of the paper's comparison.
 MAIN = ("goodreads", "movielens")
@@ -121,7 +121,22 @@ def instance(name: str, alpha: float | None = None, *, quality: Quality | str | 
     if alpha is None and quality is None and is_table(file):
         alpha = _TABLE_ALPHA
     text = (resources.files("frugalbandits.lab.instances") / "data" / file).read_text(encoding="utf-8")
-    return problem_from(text, file, alpha, quality)
+    return problem_from(text, name, is_table(file), alpha, quality)
+
+
+def as_problem(problem: Problem | str) -> Problem:
+    """Return a problem as it is, and for a name the built-in instance of that name.
+
+    Examples
+    --------
+    >>> as_problem("nu1") == instance("nu1")
+    True
+    """
+    if isinstance(problem, Problem):
+        return problem
+    if isinstance(problem, str):
+        return instance(problem)
+    raise InputError(f"a problem is a Problem or the name of a built-in instance, but it is {problem!r}")
 
 
 def instance_title(name: str) -> str:
@@ -136,6 +151,6 @@ def instance_title(name: str) -> str:
 
 
 def _known(name: str) -> _Entry:
-    if name not in _KNOWN:
+    if not isinstance(name, str) or name not in _KNOWN:
         raise unknown_name("instance", str(name), _KNOWN)
     return _KNOWN[name]

@@ -78,7 +78,7 @@ def read_instance(
         raise InputError(f"cannot read {str(source)!r}: it is not UTF-8 text ({error.reason})") from error
     except OSError as error:
         raise InputError(f"cannot read {str(source)!r}: {error.strerror}") from error
-    return problem_from(text, str(source), alpha, quality)
+    return problem_from(text, str(source), is_table(source.name), alpha, quality)
 
 
 def write_instance(problem: Problem, path: str | os.PathLike[str], instance_id: str | None = None) -> None:
@@ -116,13 +116,15 @@ def is_table(name: str) -> bool:
     return name.lower().endswith(".csv")
 
 
-def problem_from(text: str, source: str, alpha: float | None, quality: Quality | str | None) -> Problem:
-    """Return the problem that a text describes; `source` says where it comes from."""
+def problem_from(
+    text: str, source: str, table: bool, alpha: float | None, quality: Quality | str | None
+) -> Problem:
+    """Return the problem that a text describes; `source` is what errors call it."""
     # Checked here, so that an error of the caller's is not blamed on the file.
     bar = None if alpha is None and quality is None else check_quality(alpha, quality)
-    means, costs, own, names = (_parse_table if is_table(source) else _parse_lines)(text, source)
+    means, costs, own, names = (_parse_table if table else _parse_lines)(text, source)
     if bar is None and own is None:
-        lack = "a table has no subsidy factor" if is_table(source) else "the key subsidy_factor is missing"
+        lack = "a table has no subsidy factor" if table else "the key subsidy_factor is missing"
         raise NoBar(f"{source}: {lack}")
     try:
         return Problem(means, costs, own if bar is None else None, names, quality=bar)
@@ -175,14 +177,16 @@ def _parse_lines(text: str, source: str) -> _Fields:
 
 
 def _parse_table(text: str, source: str) -> _Fields:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    # Spreadsheets write semicolons where a comma is the decimal sign.
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
     try:
         rows = [(f"{source}, line {reader.line_num}", row) for row in reader if row]
     except csv.Error as error:
         raise InputError(f"{source}, line {reader.line_num}: {error}") from error
     if not rows:
         raise InputError(f"{source}: the file is empty")
-    top, header = rows[0][0], [field.strip() for field in rows[0][1]]
+    top, header = rows[0][0], [field.strip().lower() for field in rows[0][1]]
     for column in _COLUMNS:
         if header.count(column) != 1:
             trouble = "stands more than once" if column in header else "is missing"
@@ -205,7 +209,8 @@ def _number(text: str, where: str) -> float:
         value = math.nan
     # Python reads "1_000" as a number; in a data file it is a slip.
     if not math.isfinite(value) or "_" in text:
-        raise InputError(f"{where}: {text.strip()!r} is not a finite number")
+        hint = "; write a decimal point" if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", text) else ""
+        raise InputError(f"{where}: {text.strip()!r} is not a finite number{hint}")
     return value
 
 
@@ -219,7 +224,7 @@ def _as_lines(problem: Problem, instance_id: str) -> str:
         ", ".join(map(repr, problem.costs.tolist())),
     ]
     if problem.names != check_names(None, problem.arms):
-        values.append(", ".join(_carried("name", name, forbidden="\n\r,") for name in problem.names))
+        values.append(", ".join(_carried("name", name, forbidden=",") for name in problem.names))
     return "".join(f"{key}: {value}\n" for key, value in zip(_KEYS, values, strict=False))
 
 
@@ -235,8 +240,7 @@ def _carried(what: str, value: str, forbidden: str) -> str:
 
 def _as_table(problem: Problem) -> str:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerow(_COLUMNS)
-    # Minimal quoting leaves a carriage return bare, and the reader would end the row there.
-    rows = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(_COLUMNS)
     rows.writerows(zip(problem.names, problem.means.tolist(), problem.costs.tolist(), strict=True))
     return text.getvalue()

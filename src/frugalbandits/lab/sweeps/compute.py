@@ -14,7 +14,7 @@ __all__ = ["compute", "prepare"]
 def prepare(cell: Cell) -> None:
     """Compile the cell's policy, or load it from disk, so that this is no part of a cell's seconds."""
     short = min(cell.horizon, 10 * cell.problem.arms)
-    simulate(cell.problem, cell.policy, short, runs=1, checkpoints=1)
+    simulate(cell.problem, cell.policy, short, runs=1, checkpoints=1, progress=False)
 
 
 def compute(

@@ -6,10 +6,14 @@ import functools
 
 from frugalbandits.core.closure import source_digest
 
-__all__ = ["code_digest"]
+__all__ = ["SIMULATION", "code_digest"]
+
+SIMULATION = "frugalbandits.lab.simulation"
+# What shows how far it is, and what its result looks like, has no part in the result.
+_SHOWN = ("frugalbandits.lab.shown", "frugalbandits.lab.watching")
 
 
 @functools.cache
 def code_digest() -> str:
     """Return a digest of the simulation and of all that it imports of the package, policies included."""
-    return source_digest(["frugalbandits.lab.simulation"])
+    return source_digest([SIMULATION], without=_SHOWN)

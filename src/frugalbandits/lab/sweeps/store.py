@@ -1,38 +1,29 @@
 """Cells on disk: one file each, written whole or not at all, and never reused for another cell.
 
-A file is an ordinary .npz archive. The comment that ends it is the SHA-256 of all bytes before, so a
-file that was cut off or changed is known before any of it is read. Its name carries the cell's key:
-another setting, another instance file or other code means another file.
+A file is an archive of runs (see `lab.archive`). Its name carries the cell's key: another setting, another
+instance file or other code means another file.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import os
 import re
 import time
 import warnings
-import zipfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from frugalbandits.core.files import make_folder, written_whole
+from frugalbandits.core.files import make_folder
 from frugalbandits.errors import InputError
+from frugalbandits.lab import archive
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.sweeps.cells import Cell, Outcome
 
 __all__ = ["Record", "Store", "decode", "encode"]
 
 _FORMAT = 1
-_DIGEST = 64  # hexadecimal digits of a SHA-256
-_SIZE_OF_COMMENT = 2  # bytes, the last ones of a zip archive without a comment
 _LEFTOVER_AGE = 24 * 3600.0
 
 
@@ -94,12 +85,7 @@ class Store:
     def save(self, outcome: Outcome) -> Path:
         """Save a cell and return its file, which survives a power cut from then on."""
         path = self.path(outcome.cell)
-        with written_whole(path) as temporary, temporary.open("wb") as file:
-            file.write(encode(outcome))
-            file.flush()
-            # Without this, the name may reach the disk before the bytes do.
-            os.fsync(file.fileno())
-        _sync_folder(self.folder)
+        archive.write(path, encode(outcome))
         return path
 
     def records(self) -> list[Record]:
@@ -132,18 +118,7 @@ def encode(outcome: Outcome) -> bytes:
     if (result.policy, result.seed, result.problem) != (cell.policy, cell.seed, cell.problem):
         raise InputError(f"this is no result of {cell.label}: {result!r}")
     about = {"format": _FORMAT, "cell": asdict(cell), "key": cell.key, "seconds": seconds}
-    written = io.BytesIO()
-    np.savez_compressed(
-        written,
-        about=np.frombuffer(json.dumps(about).encode(), np.uint8),
-        times=result.times,
-        steps=_steps(result.pulls),
-        events=result.events,
-        plans=result.plans,
-    )
-    content = bytearray(written.getvalue())
-    content[-_SIZE_OF_COMMENT:] = _DIGEST.to_bytes(_SIZE_OF_COMMENT, "little")
-    return bytes(content) + _digest(content)
+    return archive.pack(about, result.stored)
 
 
 def decode(cell: Cell, content: bytes) -> Outcome:
@@ -157,58 +132,14 @@ def decode(cell: Cell, content: bytes) -> Outcome:
     about = _about(content)
     if (about["cell"], about["key"]) != (asdict(cell), cell.key):
         raise InputError("holds another cell")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        result = Result(
-            problem=cell.problem,
-            policy=cell.policy,
-            seed=cell.seed,
-            times=arrays["times"],
-            pulls=_pulls(arrays["steps"]),
-            events=arrays["events"],
-            plans=arrays["plans"],
-        )
+    runs = archive.runs_of(content)
+    result = Result(cell.problem, cell.policy, cell.seed, *runs)
     return Outcome(cell, result, about["seconds"])
 
 
 def _about(content: bytes) -> dict[str, Any]:
     """Return what a file says of itself, if it is whole and of this format."""
-    if not content:
-        raise InputError("is empty")
-    if content[-_DIGEST:] != _digest(content[:-_DIGEST]):
-        raise InputError("is damaged")
-    # From here on the bytes are as they were written, so what fails to read was not written by `encode`.
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        about: dict[str, Any] = json.loads(
-            np.lib.format.read_array(io.BytesIO(archive.read("about.npy"))).tobytes()
-        )
+    about = archive.about_of(content)
     if about["format"] != _FORMAT:
         raise InputError(f"has format {about['format']}, and this version reads format {_FORMAT}")
     return about
-
-
-def _digest(content: bytes | bytearray) -> bytes:
-    return hashlib.sha256(content).hexdigest().encode()
-
-
-def _steps(pulls: NDArray[np.int64]) -> NDArray[Any]:
-    """Return what each checkpoint adds, in the smallest type that holds it.
-
-    Unsigned numbers wrap around, so this loses nothing whatever the pulls are.
-    """
-    counts = np.ascontiguousarray(pulls).view(np.uint64)
-    steps = np.diff(counts, axis=1, prepend=np.uint64(0))
-    return steps.astype(np.min_scalar_type(steps.max(initial=0)))
-
-
-def _pulls(steps: NDArray[Any]) -> NDArray[np.int64]:
-    return np.cumsum(steps, axis=1, dtype=np.uint64).view(np.int64)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -8,8 +8,8 @@ from frugalbandits.lab.terminal.tables import (
     policy_table,
     regret_table,
 )
-from frugalbandits.lab.terminal.watching import progress
 from frugalbandits.lab.terminal.widths import Column, fitted
+from frugalbandits.lab.watching import progress
 
 __all__ = [
     "Cell",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from frugalbandits.lab.figures.panels import REGRETS, Regret, regret_of
 from frugalbandits.lab.figures.style import Look, blank, drawing, legend_below, looks, short_ticks
 from frugalbandits.lab.result import Result
-from frugalbandits.lab.text import counted, readable, title
+from frugalbandits.lab.text import counted, percent, readable, title
 
 __all__ = ["Event", "Times", "caption", "plot", "times_of"]
 
@@ -111,7 +111,10 @@ def plot(results: Sequence[Result], name: str, events: Sequence[Event]) -> Figur
         figure.align_ylabels(panels[:, 0])
         handles: list[Artist] = [Line2D([], [], **look.line) for look in shown.values()]
         handles.append(Patch(facecolor="#dddddd", edgecolor="#555555", hatch=_HATCHES[0]))
-        words = [*map(title, shown), "event: mean ± one standard deviation"]
+        words = [
+            *map(title, shown),
+            "event: mean time ± one standard deviation,\nas high as the regret added meanwhile",
+        ]
         legend_below(figure, handles, words, handlelength=3.0)
     return figure
 
@@ -210,5 +213,6 @@ def caption(results: Sequence[Result], name: str, events: Sequence[Event]) -> st
         f"Cost and quality regret of {' and '.join(title(result.policy) for result in results)} on instance "
         f"{name} with alpha = {first.problem.alpha:g}, in windows of {counted(first.runs)} of T = "
         f"{first.horizon:,} pulls: means, with the band from the 20th to the 80th percentile. Rectangles "
-        f"span one standard deviation to either side of the mean time of the event. {times}."
+        f"span one standard deviation to either side of the mean time of the event, and in height the regret "
+        f"that the mean curve adds meanwhile, but at least {percent(_LEAST_HEIGHT)} of the panel. {times}."
     )

@@ -1,0 +1,30 @@
+"""The one door from values to what shows them: in a notebook as a table, on request as a figure.
+
+Values stand below what draws and writes (the layers in pyproject.toml make an exception for this module
+alone), and what is behind the door has no part in what is computed: `sweeps.digest` leaves it out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Shown", "figure_of"]
+
+
+class Shown:
+    """A value that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        from frugalbandits.lab.views import html_of
+
+        return html_of(self)
+
+
+def figure_of(result: Any, regret: Literal["summed", "cost", "quality"]) -> Figure:
+    """Return the figure of one result."""
+    from frugalbandits.lab import views
+
+    return views.figure_of(result, regret)

@@ -1,0 +1,145 @@
+"""What values look like outside the command line: tables in notebooks, and the figure of a result."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+
+from matplotlib.figure import Figure
+
+from frugalbandits.lab.bounds import LeastRegret, Overview
+from frugalbandits.lab.bounds.side_by_side import OBJECTIVES
+from frugalbandits.lab.documents.html import fragment
+from frugalbandits.lab.documents.parts import Cell, Mark, Table
+from frugalbandits.lab.figures import Panel, plot_regret
+from frugalbandits.lab.figures.panels import Regret, regret_of
+from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.result import Result
+from frugalbandits.lab.text import counted, percent, readable, role, title
+
+__all__ = ["arms_table", "figure_of", "html_of", "success"]
+
+# Rows of a table in a notebook; of more arms the cheapest are shown.
+_MOST = 40
+
+
+def figure_of(result: Result, regret: Regret = "summed") -> Figure:
+    """Draw one result: its regret against time, the mean and a band over the runs."""
+    # Checked before anything is drawn.
+    regret_of(result, regret)
+    return plot_regret([Panel(counted(result.problem.arms, "arm"), [result], regret)])
+
+
+def success(result: Result) -> list[tuple[str, str]]:
+    """Return how well a policy found the optimal arm, as heads and values of a table."""
+    return [("ended on a*", percent(result.found_optimal))]
+
+
+@functools.singledispatch
+def html_of(value: object) -> str:
+    """Return a value as HTML for a notebook."""
+    raise TypeError(f"there is no table of {value!r}")
+
+
+@html_of.register
+def _(problem: Problem) -> str:
+    return fragment([arms_table(problem, _heading(problem), [])])
+
+
+@html_of.register
+def _(result: Result) -> str:
+    problem = result.problem
+    rows = []
+    for kind in ("summed", "cost", "quality"):
+        summary = result.summary(kind)
+        rows.append([f"{kind} regret", *map(readable, summary)])
+    found = ", ".join(f"{head}: {value}" for head, value in success(result))
+    scale = f"{counted(result.runs)} of {result.horizon:,} pulls"
+    caption = f"{title(result.policy)}, {scale}, {problem.quality.short}; {found}"
+    regret = _table(caption, ("at the horizon", "mean", "20th percentile", "80th percentile"), rows)
+    pulls = [readable(count) for count in result.pulls[:, -1].mean(axis=0)]
+    return fragment([regret, arms_table(problem, _heading(problem), [("mean pulls", pulls)])])
+
+
+@html_of.register
+def _(least: LeastRegret) -> str:
+    kind = "summed" if least.objective == "sum" else least.objective
+    caption = (
+        f"Least {kind} regret that the lower bounds allow at T = {least.horizon:,}: {readable(least.value)}"
+    )
+    pulls = [readable(count) for count in least.pulls]
+    joint = [[bound] for bound in least.tight if bound.startswith("joint")]
+    met = _table("Joint bounds that these pulls meet exactly", ("bound",), joint)
+    return fragment([arms_table(least.problem, caption, [("expected pulls", pulls)]), met])
+
+
+@html_of.register
+def _(shown: Overview) -> str:
+    problem = shown.problem
+    star = problem.optimal_arm
+    pulls = {
+        "at least, Gaussian": shown.lower["gaussian"],
+        "at least, Bernoulli": shown.lower["bernoulli"],
+        "with least regret": shown.least["bernoulli", "sum"].pulls,
+        **({} if shown.upper is None else {"COF at most": shown.upper.pulls}),
+    }
+    columns = [
+        (
+            head,
+            [_none(arm == star and head.startswith("at least"), count) for arm, count in enumerate(counts)],
+        )
+        for head, counts in pulls.items()
+    ]
+    heading = f"Pulls that the bounds allow at T = {shown.horizon:,}; {_heading(problem)}"
+    rows = [
+        [
+            f"least, {family.title()} rewards",
+            *(readable(shown.least[family, kind].value) for kind in OBJECTIVES),
+        ]
+        for family in ("bernoulli", "gaussian")
+    ]
+    if shown.upper is not None:
+        most = (shown.upper.cost_regret, shown.upper.quality_regret, shown.upper.summed_regret)
+        rows.append(["COF at most", *map(readable, most)])
+    regret = _table("Regret that the bounds allow", ("regret", *OBJECTIVES), rows)
+    return fragment([arms_table(problem, heading, columns), regret])
+
+
+def arms_table(problem: Problem, caption: str, columns: Sequence[tuple[str, Sequence[str]]]) -> Table:
+    """Return a table with a row an arm, from the cheapest on; `columns` are further heads and values."""
+    heads = ("arm", "role", "mean", "cost", "good enough", *(head for head, _ in columns))
+    rows = []
+    for arm in problem.order[:_MOST].tolist():
+        values = [
+            problem.names[arm],
+            role(problem, arm),
+            readable(problem.means[arm]),
+            readable(problem.costs[arm]),
+            "yes" if problem.feasible[arm] else "no",
+            *(values[arm] for _, values in columns),
+        ]
+        rows.append(_cells(values, "strong" if arm == problem.optimal_arm else ""))
+    left = problem.arms - len(rows)
+    more = f"; the {_MOST} cheapest, {counted(left, 'arm')} not shown" if left else ""
+    return Table(caption + more, heads, "ll" + "r" * (len(heads) - 2), tuple(rows))
+
+
+def _cells(values: Iterable[str], mark: Mark = "") -> tuple[Cell, ...]:
+    return tuple(Cell(value, mark=mark) for value in values)
+
+
+def _table(caption: str, heads: tuple[str, ...], rows: Iterable[Iterable[str]]) -> Table:
+    return Table(caption, heads, "l" + "r" * (len(heads) - 1), tuple(map(_cells, rows)))
+
+
+def _heading(problem: Problem) -> str:
+    unmet = "" if problem.attainable else ", which no arm reaches"
+    return (
+        f"{counted(problem.arms, 'arm')}, {problem.quality.short}{unmet}: "
+        f"threshold {readable(problem.threshold)}, a* is {problem.names[problem.optimal_arm]}"
+    )
+
+
+def _none(nothing: bool, count: float) -> str:
+    return "" if nothing else "unbounded" if math.isinf(count) else readable(count)
