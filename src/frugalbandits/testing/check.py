@@ -97,10 +97,12 @@ def check_policy(
             lines.append(Checked(name, 0, f"skipped: {obstacle}"))
             continue
         for each in cases:
-            if _failure(property, tested, each) is not None:
-                smallest, error = _shrink(property, tested, each)
-                why = str(error) if isinstance(error, Broken) else f"It raised {error!r}."
-                raise ContractBroken(tested, name, smallest, why) from error
+            error = _failure(property, tested, each)
+            if error is not None:
+                smallest, found = _shrink(property, tested, each, error)
+                if isinstance(found, Broken):
+                    raise ContractBroken(tested, name, smallest, str(found))
+                raise ContractBroken(tested, name, smallest, f"It raised {found!r}.") from found
         lines.append(Checked(name, len(cases), "holds"))
     return Report(tested, tuple(lines))
 
@@ -113,18 +115,16 @@ def _failure(property: Property, policy: Policy, case: Case) -> Exception | None
     return None
 
 
-def _shrink(property: Property, policy: Policy, case: Case) -> tuple[Case, Exception]:
-    """Return the smallest case near this one that fails too."""
-    smallest, found = case, _failure(property, policy, case)
-    if found is None:
-        raise RuntimeError(f"{policy!r} failed on {case!r} once and then no more: it is not repeatable")
+def _shrink(property: Property, policy: Policy, case: Case, error: Exception) -> tuple[Case, Exception]:
+    """Return the smallest case near this one that fails too, and how."""
+    smallest, found = case, error
     waiting = list(smaller(case))
     for _ in range(200):
         if not waiting:
             break
         tried = waiting.pop(0)
-        error = _failure(property, policy, tried)
-        if error is not None:
-            smallest, found = tried, error
+        failed = _failure(property, policy, tried)
+        if failed is not None:
+            smallest, found = tried, failed
             waiting = list(smaller(tried))
     return smallest, found

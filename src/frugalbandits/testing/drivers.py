@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from frugalbandits.core.contract import EVENTS, Batch, Policy, observe
 from frugalbandits.core.session import Session
@@ -58,12 +59,21 @@ def play(
     return run
 
 
-def session_of(policy: Policy, case: Case) -> Session:
-    """Return a fresh session."""
+def session_of(
+    policy: Policy, case: Case, costs: NDArray[np.float64] | None = None, names: tuple[str, ...] | None = None
+) -> Session:
+    """Return a fresh session, with other costs or the arms in another order where they are given."""
     with warnings.catch_warnings():
         # Cases are short on purpose: a session may say that its policy comes to no conclusion in them.
         warnings.simplefilter("ignore", UserWarning)
-        return Session(case.costs, None, policy, case.horizon, case.seed, case.names, quality=case.quality)
+        return Session(
+            case.costs if costs is None else costs,
+            policy=policy,
+            horizon=case.horizon,
+            seed=case.seed,
+            names=names or case.names,
+            quality=case.quality,
+        )
 
 
 def play_in_session(session: Session, case: Case, between: Callable[[Session], Session] | None = None) -> Run:
