@@ -26,10 +26,11 @@ _TOOLS = ("pip", "setuptools", "wheel", "pkg_resources", "_distutils_hack", "dis
 TEXT = """\
 ## Installation
 
-Each package alone in an empty environment, from its wheel and without extras; this one by `pip install .`. Packages
-and megabytes are those of `site-packages` without pip and setuptools. The first decision is the time from the start
-of `python -c` to the end of the process that imports the package and asks for one decision between two options,
-with an empty cache: median of {processes} processes, after one that reads the files into the system's cache.
+Each package alone in an empty environment, from its wheel and without extras; this one by `pip install .`.
+Packages and megabytes are those of `site-packages` without pip and setuptools. The first decision is the time
+from the start of `python -c` to the end of the process, which imports the package and asks for one decision
+between two options, with an empty cache: median of {processes} processes, after one that reads the files into
+the system's cache.
 """
 
 _DECIDE = {
@@ -78,7 +79,8 @@ def section(effort: Effort) -> str:
     headers = ["package", "packages", "MB", "against us", "first decision, s", "against us", "peak MB"]
     ours = found[0]
     limits = (
-        f"At most 80 MB: {_yes(ours.megabytes <= 80)}; numpy the only dependency: {_yes(ours.packages == 2)}; "
+        f"At most 80 MB: {_yes(ours.megabytes <= 80)}; "
+        f"numpy the only dependency: {_yes(ours.packages == 2)}; "
         f"first decision within 0.5 s: {_yes(ours.seconds <= 0.5)}."
     )
     rows = [each.row(ours) for each in found]
