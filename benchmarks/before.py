@@ -25,10 +25,10 @@ _ROOMS = "src/frugalbandits/core/contract.py"
 TEXT = """\
 ## Against the commit before the rooms
 
-{old} (old) against this tree (new), alpha 0.3, T = {horizon:,}, one core, both with warm caches. Each is a
-process that waits; in every one of {rounds} rounds each simulates {runs} runs of a policy with the same seed, old
-and new in turn, and the one that begins changes from round to round. Milliseconds a run, medians; a ratio
-above 1 says that the new one is faster. Every pair has the same pulls and the same events.
+{old} (old) against this tree (new), alpha 0.3, T = {horizon:,}, one core, both with warm caches.
+Each is a process that waits; in every one of {rounds} rounds each simulates {runs} runs of a policy with the
+same seed, old and new in turn, and the one that begins changes from round to round. Milliseconds a run,
+medians; a ratio above 1 says that the new one is faster. Every pair has the same pulls and the same events.
 """
 
 _PROCESS = """

@@ -26,7 +26,7 @@ COLOURS = {"lab": "#2f6f9f", "core": "#2e7d4f"}
 OTHER = "#6b5a86"
 STEP, HEIGHT, WIDTH, GAP = 1.5, 0.8, 2.5, 0.5
 CAPTION = (
-    "An arrow says: imports. One that others imply is left out; `errors`, which all may import, stands for itself.\n"
+    "An arrow says: imports. One that others imply is left out, and so are those to errors, below all.\n"
     "The thicker an arrow, the more modules import across it."
 )
 
@@ -74,20 +74,21 @@ def needed(found: Edges) -> Edges:
 
 
 def places(rooms: set[str], found: Edges) -> dict[str, tuple[float, float]]:
-    """Return the middle of each room: in its wing, a room stands above all that it imports."""
-    where = {}
+    """Return the middle of each room: in its wing, a room stands right below the lowest that imports it."""
+    where: dict[str, tuple[float, float]] = {}
     left, top = 0.0, 0.0
     for wing in COLOURS:
-        mine = sorted(room for room in rooms if room.startswith(f"{wing}."))
-        depth = {room: _depth(room, found, wing) for room in mine}
-        rows = [[room for room in mine if depth[room] == level] for level in range(max(depth.values()) + 1)]
-        span = max(len(row) for row in rows) * (WIDTH + GAP) - GAP
-        for level, row in enumerate(rows):
+        level = _levels(sorted(room for room in rooms if room.startswith(f"{wing}.")), found)
+        span = max(Counter(level.values()).values()) * (WIDTH + GAP) - GAP
+        for height in sorted(set(level.values()), reverse=True):
+            row = [room for room in level if level[room] == height]
+            # Below those that import it, so that arrows cross less.
+            row.sort(key=lambda room: _middle([where[a][0] for a, b in found if b == room and a in where]))
             start = left + (span - len(row) * (WIDTH + GAP) + GAP) / 2
             for i, room in enumerate(row):
-                where[room] = start + WIDTH / 2 + i * (WIDTH + GAP), level * STEP
+                where[room] = start + WIDTH / 2 + i * (WIDTH + GAP), height * STEP
         left += span + 4 * GAP
-        top = max(top, len(rows) * STEP)
+        top = max(top, (max(level.values()) + 1) * STEP)
     single = sorted(room for room in rooms if "." not in room and room != "errors")
     for i, room in enumerate(single):
         where[room] = (i + 1) * (left - 4 * GAP) / (len(single) + 1), top + STEP / 2
@@ -95,9 +96,20 @@ def places(rooms: set[str], found: Edges) -> dict[str, tuple[float, float]]:
     return where
 
 
-def _depth(room: str, found: Edges, wing: str) -> int:
-    below = [theirs for mine, theirs in found if mine == room and theirs.startswith(f"{wing}.")]
-    return 1 + max(_depth(each, found, wing) for each in below) if below else 0
+def _levels(rooms: list[str], found: Edges) -> dict[str, int]:
+    inside = [(mine, theirs) for mine, theirs in found if mine in rooms and theirs in rooms]
+
+    def depth(room: str) -> int:
+        return max((1 + depth(theirs) for mine, theirs in inside if mine == room), default=0)
+
+    def height(room: str) -> int:
+        return min((height(mine) - 1 for mine, theirs in inside if theirs == room), default=depth(room))
+
+    return {room: height(room) for room in rooms}
+
+
+def _middle(numbers: list[float]) -> float:
+    return sum(numbers) / len(numbers) if numbers else 0.0
 
 
 def draw(rooms: set[str], found: Edges) -> None:
