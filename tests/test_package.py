@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
-import json
 import pkgutil
 import re
 import shutil
@@ -70,8 +70,6 @@ def test_public_names_are_documented():
 
 
 def test_a_type_checker_sees_the_names_that_are_loaded_late():
-    import ast
-
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     told = {
         alias.asname or alias.name
@@ -230,4 +228,19 @@ def test_help_says_how(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         pythons.main()
     assert "python tests/pythons.py --only 3.12" in capsys.readouterr().out
-    assert json.dumps(pythons.wanted()) == '["3.11", "3.12", "3.13"]'
+
+
+def test_the_graph_of_the_rooms_knows_every_module(monkeypatch):
+    """What is in no room is above all of them; arrows that are left out are implied by others."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    make_graph = importlib.import_module("make_graph")
+    assert {name for name in MODULES if make_graph.room_of(name) is None} == {
+        "frugalbandits",
+        "frugalbandits._version",
+        "frugalbandits.core",
+        "frugalbandits.lab",
+    }
+    kept = make_graph.needed(
+        make_graph.Edges({("a", "b"): 1, ("b", "c"): 2, ("a", "c"): 3, ("a", "errors"): 1})
+    )
+    assert kept == {("a", "b"): 1, ("b", "c"): 2}
