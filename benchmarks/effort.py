@@ -27,6 +27,7 @@ class Effort:
     imports: int  # new processes per measurement of an import
     warm_starts: int  # new processes per measurement of a first use with a warm cache
     first_uses: tuple[tuple[str, str], ...]  # (what, policy)
+    rivals: tuple[str, ...]  # packages that are installed beside this one
 
 
 FULL = Effort(
@@ -50,6 +51,7 @@ FULL = Effort(
         ("simulate", "etc-cs"),
         ("session", "cof"),
     ),
+    rivals=("river", "mabwiser", "pybandits"),
 )
 
 QUICK = Effort(
@@ -66,4 +68,5 @@ QUICK = Effort(
     imports=1,
     warm_starts=1,
     first_uses=(("simulate", "etc-cs"),),
+    rivals=("river",),
 )

@@ -14,8 +14,10 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import before
 import bounds
 import growth
+import install
 import online
 import ratings
 import simulation
@@ -29,6 +31,8 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "startup": startup.section,
     "ratings": ratings.section,
     "bounds": bounds.section,
+    "install": install.section,
+    "before": before.section,
 }
 
 
