@@ -4,18 +4,23 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test core-test pythons lint format bench docs graph clean
+.PHONY: run test quick soak pythons lint format bench docs graph clean
 
 run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, figures and a report
 	$(BIN)/frugal reproduce all --quick --out out/reproduction-quick
 
 test: $(VENV)/.installed lint ## everything that must pass before a change lands
 	$(BIN)/python -m pytest -n 2
+	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py
 
-core-test: .venv-core/.installed ## the tests of the core in an environment with numpy alone
-	.venv-core/bin/python -m pytest tests/core
+quick: $(VENV)/.installed ## what one runs while working, about a minute: fewer examples, and nothing that is slow
+	$(BIN)/ruff check .
+	FRUGALBANDITS_EXAMPLES=quick $(BIN)/python -m pytest -n 2 -m "not slow" tests/core src/frugalbandits/core
 
-pythons: ## the same with every Python from 3.11 on, on the path or in pyenv
+soak: $(VENV)/.installed ## a thousand examples of every property: for a night
+	FRUGALBANDITS_EXAMPLES=soak $(BIN)/python -m pytest -n 2 tests
+
+pythons: ## the tests of the core, with numpy alone, with every Python from 3.11 on that the machine has
 	$(PYTHON) tests/pythons.py
 
 lint: $(VENV)/.installed ## style, types and layers
@@ -36,11 +41,6 @@ docs: $(VENV)/.installed-docs ## the documentation as HTML in docs/_build
 
 graph: $(VENV)/.installed ## the import graph of the architecture page
 	$(BIN)/python docs/make_graph.py
-
-.venv-core/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv --clear .venv-core
-	.venv-core/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . pytest hypothesis
-	touch $@
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,6 +1,6 @@
 """Run the tests of the core with every Python that the package is for and the machine has.
 
-Each gets an environment of its own with numpy, pytest and hypothesis alone, kept between runs.
+Each gets an environment of its own with numpy, pytest, its xdist, and hypothesis, kept between runs.
 
 Example: python tests/pythons.py --only 3.12
 """
@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-TOOLS = ("pytest", "hypothesis")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis")
 ASK = "import ensurepip, sys; print(*sys.version_info[:3])"
 
 
 def wanted() -> list[str]:
     """Return the versions that the package says it is tested with, such as "3.12"."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = (
-        re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in project["classifiers"]
+        re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line)
+        for line in _project()["classifiers"]
     )
     return [match[1] for match in named if match]
 
@@ -90,7 +90,7 @@ def tested(name: str, python: Path, more: list[str]) -> bool:
     subprocess.run([inside, "-c", versions], check=True)
     # `frugalbandits` comes from the environment: whatever the caller's path says.
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run([inside, "-m", "pytest", "tests/core", *more], cwd=ROOT, env=clean, check=False)
+    done = subprocess.run([inside, "-m", "pytest", "-n", "2", "tests/core", *more], cwd=ROOT, env=clean, check=False)
     return done.returncode == 0
 
 

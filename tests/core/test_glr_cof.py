@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
@@ -45,7 +45,6 @@ PULLS = st.one_of(st.integers(1, 20), st.integers(1, 10**7))
 ALPHAS = st.one_of(st.just(0.0), st.floats(0, 0.99))
 
 
-@settings(max_examples=400)
 @given(
     pulls=st.tuples(PULLS, PULLS),
     means=st.tuples(MEANS, MEANS),
@@ -70,7 +69,6 @@ def test_evidence_for_the_candidate_is_the_least_divergence(pulls, means, alpha,
     assert arms[1].evidence == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=400)
 @given(data=st.data(), count=st.integers(2, 8), alpha=ALPHAS)
 def test_evidence_against_the_candidate_is_the_least_joint_divergence(data, count, alpha):
     keep = 1 - alpha
@@ -100,7 +98,6 @@ def test_interval_is_where_the_divergence_is_within_the_limit(pulls, mean, limit
         assert pulls * kl(mean, high + (1 - high) * 1e-6) > limit * (1 - 1e-9)
 
 
-@settings(max_examples=60)
 @given(
     case=cases(horizons=(20, 1000)),
     delta=st.sampled_from([None, 0.01, 0.5, 0.9]),
@@ -115,7 +112,6 @@ def test_every_threshold_and_goal_equals_its_reference(case, delta, tolerance, t
     assert play(fb.GLRCOF(**options), costs, alpha, horizon, pull_from(table)) == expected
 
 
-@settings(max_examples=100)
 @given(data=st.data(), count=st.integers(2, 5), tolerance=st.sampled_from([0.0, 0.05, 1.0]))
 def test_any_tally_has_a_plan_and_an_explanation(data, count, tolerance):
     policy = fb.GLRCOF(
@@ -224,7 +220,6 @@ def test_without_a_horizon_the_pulls_are_the_same():
         assert 0 < arm.lcb < arm.mean < arm.ucb < 1
 
 
-@settings(max_examples=300)
 @given(data=st.data(), count=st.integers(2, 8), alpha=ALPHAS, alone=st.booleans())
 def test_proven_evidence_is_of_the_arms_that_are_worth_what_they_pay(data, count, alpha, alone):
     pulls = data.draw(st.lists(st.integers(1, 3_000), min_size=count, max_size=count))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
@@ -71,7 +71,6 @@ UNDER_BARS = [(policy, "best") for policy in POLICIES] + [
 
 
 @pytest.mark.parametrize(("policy", "bar"), UNDER_BARS, ids=repr)
-@settings(max_examples=400)
 @given(case=tallies())
 def test_a_batch_is_planned_again_after_each_of_its_passes(policy, bar, case):
     pulls, sums, candidate, alpha, seed = case

@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
@@ -19,7 +19,6 @@ from harness import COSTS, fresh, run_in_turn, state_of
 
 
 @pytest.mark.parametrize("name", policies())
-@settings(max_examples=30)
 @given(data=st.data())
 def test_any_order_of_tells_gives_the_same_state(name, data):
     count = data.draw(st.integers(1, 60))
@@ -35,7 +34,6 @@ def test_any_order_of_tells_gives_the_same_state(name, data):
     assert [one.ask() for _ in range(30)] == [other.ask() for _ in range(30)]
 
 
-@settings(max_examples=200)
 @given(
     rewards=st.lists(st.one_of(st.floats(0, 1), st.floats(0, 1e-5), st.just(1.0)), max_size=300),
     seed=st.integers(0, 1000),

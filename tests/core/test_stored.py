@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
@@ -18,7 +18,6 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.mark.parametrize("name", policies())
-@settings(max_examples=20)
 @given(data=st.data())
 def test_json_at_any_point_changes_nothing_that_follows(name, data):
     """Random interleaving of ask, tell, forget and storing, against the session that is never stored."""
@@ -175,7 +174,6 @@ JSON = st.one_of(
 )
 
 
-@settings(max_examples=300)
 @given(data=st.data())
 def test_any_damage_is_noticed(data):
     """One value anywhere in a stored state is replaced by another."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
@@ -14,7 +14,6 @@ from harness import cases, pull_from
 
 
 @pytest.mark.parametrize("name", policies())
-@settings(max_examples=50)
 @given(case=cases(horizons=(20, 600)), seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_session_equals_simulator(name, case, seed, data):
     costs, alpha, horizon, table = case

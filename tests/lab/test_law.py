@@ -10,7 +10,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import beta, binomtest, chi2_contingency, chisquare, ks_2samp
@@ -275,7 +275,6 @@ def check_epoch(arms, epoch):
     assert arms[c].end > arms[c].pulls
 
 
-@settings(max_examples=200)
 @given(data=st.data())
 def test_planned_exceptions_cover_every_tail_that_matters(data):
     count = data.draw(st.integers(2, 5))

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
@@ -42,7 +42,6 @@ def able(name, delta, tolerance):
 
 
 @pytest.mark.parametrize("name", ABLE)
-@settings(max_examples=200)
 @given(case=barred_cases(), delta=DELTAS, tolerance=TOLERANCES)
 def test_step_equals_batch(name, case, delta, tolerance):
     costs, bar, horizon, table = case
@@ -52,7 +51,6 @@ def test_step_equals_batch(name, case, delta, tolerance):
 
 
 @pytest.mark.parametrize("name", ABLE)
-@settings(max_examples=200)
 @given(case=barred_cases(horizons=(20, 800)), delta=st.one_of(st.none(), DELTAS), tolerance=TOLERANCES)
 def test_policy_equals_reference(name, case, delta, tolerance):
     costs, bar, horizon, table = case
@@ -63,7 +61,6 @@ def test_policy_equals_reference(name, case, delta, tolerance):
     assert play(able(name, delta, tolerance), costs, bar, horizon, pull_from(table)) == expected
 
 
-@settings(max_examples=100)
 @given(
     case=barred_cases(horizons=(20, 800)),
     delta=DELTAS,
@@ -80,7 +77,6 @@ def test_every_threshold_and_goal_equals_its_reference(case, delta, tolerance, t
 
 
 @pytest.mark.parametrize("name", ABLE)
-@settings(max_examples=40)
 @given(case=barred_cases(horizons=(20, 500)), delta=DELTAS, data=st.data())
 def test_session_equals_simulator(name, case, delta, data):
     costs, bar, horizon, table = case
@@ -105,7 +101,6 @@ def test_session_equals_simulator(name, case, delta, data):
 
 
 @pytest.mark.parametrize("name", ABLE)
-@settings(max_examples=40)
 @given(case=barred_cases(horizons=(20, 400)), delta=DELTAS)
 def test_planning_twice_changes_nothing(name, case, delta):
     costs, bar, horizon, table = case
@@ -125,7 +120,6 @@ def test_planning_twice_changes_nothing(name, case, delta):
 
 # Not GLR-COF: to fall short of a better candidate is a loss under the paper's bar only, and it weighs losses.
 @pytest.mark.parametrize("name", [name for name in ABLE if name != "glr-cof"])
-@settings(max_examples=60)
 @given(case=cases(horizons=(20, 800), arms=(2, 2)), delta=DELTAS)
 def test_of_two_arms_the_dearer_one_is_the_one_to_compare_with(name, case, delta):
     """Relative to the dearer arm and relative to the better one are then the same, pull for pull."""
@@ -137,7 +131,6 @@ def test_of_two_arms_the_dearer_one_is_the_one_to_compare_with(name, case, delta
 
 
 @pytest.mark.parametrize("name", ABLE)
-@settings(max_examples=60)
 @given(case=barred_cases(horizons=(20, 800)), delta=DELTAS)
 def test_no_arm_beyond_need_is_pulled(name, case, delta):
     """None that costs more than the reference; under a level, none before the cheaper ones are ruled out."""

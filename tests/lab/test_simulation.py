@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
@@ -49,7 +49,6 @@ def test_a_run_does_not_depend_on_how_many_there_are(name):
 
 
 @pytest.mark.parametrize("name", policies())
-@settings(max_examples=10)
 @given(data=st.data())
 def test_permuting_arms_permutes_the_result(name, data):
     arms = data.draw(st.integers(2, 8))

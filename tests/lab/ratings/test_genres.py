@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from frugalbandits.lab.ratings import reading
@@ -137,7 +137,6 @@ def files_of(lines):
 blocks_of_bytes = st.integers(1, 200) | st.just(1 << 20)
 
 
-@settings(max_examples=500)
 @given(files_of(rating_lines()), st.sampled_from([b"", b"\xef\xbb\xbf", b"\r\n \n"]), blocks_of_bytes)
 def test_ratings_are_counted_as_with_the_csv_module_whatever_the_file_and_the_block(folder, body, top, block):
     data = top + HEADER + body + b"\n7,22,4.0,1\n"
@@ -151,7 +150,6 @@ def test_ratings_are_counted_as_with_the_csv_module_whatever_the_file_and_the_bl
     assert source.used + source.unknown_movies + source.malformed == len(lines) - 1
 
 
-@settings(max_examples=500)
 @given(files_of(review_lines()), st.sampled_from([b"", b"\xef\xbb\xbf"]), blocks_of_bytes)
 def test_reviews_are_counted_as_with_the_json_module_whatever_the_file_and_the_block(
     folder, body, top, block

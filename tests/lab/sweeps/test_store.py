@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -76,7 +76,6 @@ def outcomes(draw):
     return Outcome(CELL, result, draw(st.floats(0, 1e9)))
 
 
-@settings(max_examples=150)
 @given(outcomes())
 def test_any_outcome_comes_back_bit_for_bit(given_outcome):
     assert identical(decode(CELL, encode(given_outcome)), given_outcome)
