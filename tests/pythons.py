@@ -90,7 +90,9 @@ def tested(name: str, python: Path, more: list[str]) -> bool:
     subprocess.run([inside, "-c", versions], check=True)
     # `frugalbandits` comes from the environment: whatever the caller's path says.
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run([inside, "-m", "pytest", "-n", "2", "tests/core", *more], cwd=ROOT, env=clean, check=False)
+    done = subprocess.run(
+        [inside, "-m", "pytest", "-n", "2", "tests/core", *more], cwd=ROOT, env=clean, check=False
+    )
     return done.returncode == 0
 
 
