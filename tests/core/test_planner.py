@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import frugalbandits as fb
-from frugalbandits.core.planner import Planner, planner_of
+from frugalbandits.core.jit import has_compiler
+from frugalbandits.core.planner import PATIENCE, Planner, planner_of
 from frugalbandits.core.registry import policies, resolve
-from planner_harness import python, started
+from planner_harness import started
+from process_harness import python
 
 
 def test_a_first_decision_loads_no_compiler():
@@ -22,6 +24,13 @@ def test_a_first_decision_loads_no_compiler():
         print(json.dumps([name for name in names if name in sys.modules]))
     """
     assert python(code) == ([], "")
+
+
+def test_a_state_with_a_list_in_it_is_never_compiled():
+    """Machine code would change a copy of the list."""
+    policy, state, rng = started("ucb-cs")
+    assert planner_of(policy, state, rng)._left == (PATIENCE if has_compiler() else 0)
+    assert planner_of(policy, state._replace(width=[1.0]), rng)._left == 0
 
 
 def test_sessions_of_a_kind_share_a_planner():
@@ -49,8 +58,7 @@ def test_an_unknown_policy_cannot_be_warmed_up():
 def test_a_plain_plan_at_twenty_options_answers(name):
     """The form of a plan without a compiler, however long it takes: `make bench` has the times."""
     session = fb.Session(np.linspace(1, 3, 20).tolist(), 0.1, name, 10_000, seed=0)
-    session._planner = Planner(type(resolve(name)).plan)
-    session._planner._left = -1
+    session._planner = Planner(type(resolve(name)).plan, patience=0)
     for step in range(300):
         session.tell(session.ask().id, step * 7 % 5 / 4)
     assert not session._planner.compiled and session.decisions == 300

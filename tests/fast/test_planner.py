@@ -8,7 +8,8 @@ import pytest
 
 from frugalbandits.core import planner as module
 from frugalbandits.core.planner import PATIENCE, Planner
-from planner_harness import python, started
+from planner_harness import started
+from process_harness import python
 
 
 def test_machine_code_takes_over_without_a_word():
@@ -18,8 +19,7 @@ def test_machine_code_takes_over_without_a_word():
         def session():
             return fb.Session([1, 2, 3, 4], 0.1, "ucb-cs", 1_000_000, seed=1)
         live, plain = session(), session()
-        plain._planner = type(live._planner)(live._planner._plain)
-        plain._planner._left = -1
+        plain._planner = type(live._planner)(live._planner._plain, patience=0)
         same, before, after = True, 0, 0
         deadline = time.monotonic() + 120
         while after < 200 and time.monotonic() < deadline:

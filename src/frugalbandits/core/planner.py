@@ -42,10 +42,10 @@ _log.addHandler(logging.NullHandler())
 class Planner:
     """The plan of one kind of policy, for states of one form; shared by all sessions that have it."""
 
-    def __init__(self, plan: Any) -> None:
+    def __init__(self, plan: Any, patience: int = PATIENCE) -> None:
         self._plain = plan
         self._code: Any = None
-        self._left = PATIENCE if has_compiler() else -1
+        self._left = patience if has_compiler() else 0  # plans until machine code is ordered; 0: never
 
     def __call__(self, state: Any, rng: Any) -> Batch:
         """Return the next batch, by whatever is fastest by now."""
@@ -82,7 +82,16 @@ def planner_of(policy: Policy, state: Any, rng: Any) -> Planner:
     plan = type(policy).plan
     key = (plan, _form(state), type(rng))
     with _registering:
-        return _planners.setdefault(key, Planner(plan))
+        if key not in _planners:
+            _planners[key] = Planner(plan, PATIENCE if _is_data(state) else 0)
+        return _planners[key]
+
+
+def _is_data(value: Any) -> bool:
+    """Tell whether machine code would change what it is given, and not a copy, as it would of a list."""
+    if hasattr(value, "_fields"):
+        return all(map(_is_data, value))
+    return value is None or isinstance(value, np.ndarray | np.generic | bool | int | float | str)
 
 
 def _form(value: Any) -> Hashable:
@@ -152,7 +161,7 @@ def _in_a_forked_child() -> None:
     global _workshop
     if _workshop._thread is not None:
         for planner in _planners.values():
-            planner._left = -1
+            planner._left = 0
     _workshop = _Workshop()
 
 

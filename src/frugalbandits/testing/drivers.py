@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.contract import EVENTS, Batch, Policy, observe
 from frugalbandits.core.session import Session
+from frugalbandits.errors import HorizonWarning
 from frugalbandits.testing.cases import Case
 
 __all__ = ["Plan", "Run", "play", "play_in_session", "play_in_simulator", "session_of"]
@@ -65,7 +66,7 @@ def session_of(
     """Return a fresh session, with other costs or the arms in another order where they are given."""
     with warnings.catch_warnings():
         # Cases are short on purpose: a session may say that its policy comes to no conclusion in them.
-        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", HorizonWarning)
         return Session(
             case.costs if costs is None else costs,
             policy=policy,

@@ -23,7 +23,7 @@ from frugalbandits.testing.drivers import Run, play, play_in_session, play_in_si
 __all__ = ["PROPERTIES", "Broken", "Property"]
 
 # Values that hardly any setting can have: a policy refuses them in words, or can do with them.
-NONSENSE = (float("nan"), float("inf"), -1.0)
+NONSENSE = (float("nan"), float("inf"), -1.0, "nonsense", None)
 
 
 class Broken(Exception):
