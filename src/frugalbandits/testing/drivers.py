@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.contract import EVENTS, Batch, Policy, observe
+from frugalbandits.core.planner import Planner
 from frugalbandits.core.session import Session
 from frugalbandits.errors import HorizonWarning
 from frugalbandits.testing.cases import Case
@@ -67,7 +68,7 @@ def session_of(
     with warnings.catch_warnings():
         # Cases are short on purpose: a session may say that its policy comes to no conclusion in them.
         warnings.simplefilter("ignore", HorizonWarning)
-        return Session(
+        session = Session(
             case.costs if costs is None else costs,
             policy=policy,
             horizon=case.horizon,
@@ -75,6 +76,9 @@ def session_of(
             names=names or case.names,
             quality=case.quality,
         )
+    # Plain to the end, so that a case shows the same again: machine code has a property of its own.
+    session._planner = Planner(type(policy).plan, patience=0)
+    return session
 
 
 def play_in_session(session: Session, case: Case, between: Callable[[Session], Session] | None = None) -> Run:

@@ -110,9 +110,10 @@ class TSCS(Policy):
             return "a lower bound is above the upper one"
         if float(state.stretch.epoch[0].keep) != state.keep:
             return "what is drawn ahead is for another alpha"
-        for arm in arms:
+        for k, arm in enumerate(arms):
             in_use = arm.normed == arm.pulls > 0
-            if in_use and min(arm.a, arm.b) < 1:
+            moved = arm.pulls == state.tally.pulls[k] > 0 and arm.a != 1 + state.tally.sums[k]
+            if moved or (in_use and min(arm.a, arm.b) < 1):
                 return f"a posterior has the parameters {arm.a} and {arm.b}"
             known = log_norm(float(arm.a), float(arm.b)) if in_use else arm.norm
             if arm.normed > arm.pulls or abs(arm.norm - known) > 1e-6 * max(1.0, abs(known)):
