@@ -22,6 +22,7 @@ from cli_harness import COMMANDS, SMALL, good, rows, started
 from frugalbandits import cli
 from frugalbandits.core.registry import _REGISTRY
 from frugalbandits.lab import terminal as report
+from frugalbandits.lab.text import percent, readable
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -133,7 +134,7 @@ def test_a_picture_has_a_row_per_arm_by_cost_and_fits_80_columns(name: str) -> N
         assert re.search(rf"  {verdict}\s+{re.escape(part_of(problem, arm))}$", row)
         sign = "★" if arm == problem.optimal_arm else "◆" if arm == problem.best_arm else "[●○]"
         assert len(re.findall(sign, row)) == 1
-    assert any(f"max(mean) = {report.readable(problem.threshold)}" in line for line in lines)
+    assert any(f"max(mean) = {readable(problem.threshold)}" in line for line in lines)
 
 
 def test_points_stand_on_a_common_axis_on_the_right_side_of_the_threshold() -> None:
@@ -204,10 +205,10 @@ def test_a_table_per_instance_and_alpha_shows_the_library_s_numbers() -> None:
             (row,) = rows(table, policy)
             cells = re.split(r"\s{2,}", row)
             for kind, cell in zip(("summed", "cost", "quality"), cells[1:4], strict=True):
-                mean, low, high = map(report.readable, result.summary(kind))
+                mean, low, high = map(readable, result.summary(kind))
                 assert cell == f"{mean} [{low}, {high}]"
-            assert cells[4] == f"{result.found_optimal:.0%}"
-            assert re.fullmatch(r"\d+\.\d\d", cells[5])
+            assert cells[4:6] == [percent(result.late_on_optimal), "\N{EN DASH}"]
+            assert re.fullmatch(r"\d+\.\d\d", cells[6])
 
 
 def test_a_narrow_table_puts_percentiles_below_the_means(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,6 +218,23 @@ def test_a_narrow_table_puts_percentiles_below_the_means(monkeypatch: pytest.Mon
     (row,) = rows("\n".join(out), "etc-cs")
     assert "[" not in row
     assert "[" in out[out.index(row) + 1]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 130])
+def test_no_number_is_cut_on_any_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    policies = ("cof", "ts-cs", "glr-cof:tolerance=0.02,goal=conclusion")
+    named = [word for policy in policies for word in ("--policy", policy)]
+    out = good("simulate", "cost-biased", "--horizon", "3000", "--runs", "3", "--checkpoints", "5", *named)
+    assert max(cell_len(line.rstrip()) for line in out.splitlines()) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out
+    words = out.replace("[", " ").replace("]", " ").replace(", ", " ").replace(",\n", " ").split()
+    for policy in policies:
+        result = fb.simulate(fb.instance("cost-biased"), policy, 3_000, runs=3, checkpoints=5)
+        for kind in ("summed", "cost", "quality"):
+            assert {readable(value) for value in result.summary(kind)} <= set(words)
+        assert {percent(result.late_on_optimal), percent(result.settled_on_optimal)} <= set(words)
+    assert "late: pulls after t = 2,400" in " ".join(out.split())
 
 
 def test_options_reach_the_library(calls: list[dict[str, Any]]) -> None:

@@ -7,7 +7,7 @@ does not already know. Colour repeats what a word or a sign says, so nothing is 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from rich import box
@@ -20,15 +20,18 @@ from frugalbandits.core.contract import Policy
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result, Summary
-from frugalbandits.lab.text import counted, printable, readable
+from frugalbandits.lab.text import broken, counted, percent, printable, readable, seconds
 
 __all__ = [
     "Cell",
     "console",
+    "fitting",
     "instance_table",
+    "number_table",
     "plain_table",
     "policy_table",
     "regret_table",
+    "stacked",
 ]
 
 _BOLD = Style(bold=True)
@@ -77,10 +80,10 @@ def instance_table(instances: Sequence[tuple[str, Problem, str]]) -> Table:
 
 
 def regret_table(cells: Sequence[Cell], width: int) -> Group:
-    """Return the policies' regret at the horizon on one problem: a title, a table and a note.
+    """Return how the policies did on one problem: a title, a table of regret and of success, and a note.
 
-    Where a mean and its percentiles do not fit side by side into `width` columns, the percentiles go
-    below the mean.
+    Numbers are never cut: where a mean and its percentiles do not fit side by side into `width` columns, the
+    percentiles go below the mean, and where that is too wide as well, each policy has lines of its own.
     """
     instance, first = cells[0].instance, cells[0].result
     problem = first.problem
@@ -91,30 +94,48 @@ def regret_table(cells: Sequence[Cell], width: int) -> Group:
         f"a* is {printable(problem.names[optimal])} "
         f"(mean {readable(problem.means[optimal])}, cost {readable(problem.costs[optimal])})"
     )
-    tables = []
-    for separator in (" ", "\n"):
-        table = plain_table(
-            "policy", "summed regret", "cost regret", "quality regret", f"ended{separator}on a*", "seconds"
+    heads = (
+        "policy",
+        "summed regret",
+        "cost regret",
+        "quality regret",
+        "late on a*",
+        "settled on a*",
+        "seconds",
+    )
+    whole = number_table(heads, _regret_rows(cells, " ", " "))
+    narrow = [head.replace(" ", "\n", 1) for head in heads]
+    below = [number_table(narrow, _regret_rows(cells, "\n", gap, broken)) for gap in (" ", "\n")]
+    apart = [stacked(heads, _regret_rows(cells, before, " ")) for before in (" ", "\n")]
+    note = (
+        f"mean [20th, 80th percentile] over the runs; late: pulls after t = {first.late_from:,}; settled: "
+        "runs that deemed a* optimal and kept to it, with a dash for policies that never do"
+    )
+    return Group(Text(title, _BOLD), fitting([whole, *below, *apart], width), Text(note, _DIM))
+
+
+def _regret_rows(
+    cells: Sequence[Cell], before: str, within: str, named: Callable[[str], str] = str
+) -> list[list[Text]]:
+    """Return a row per policy, with these separators before and within a mean's percentiles."""
+    lowest = min(cell.result.summary().mean for cell in cells)
+    rows = []
+    for cell in cells:
+        result = cell.result
+        summed = result.summary()
+        best = summed.mean == lowest and len(cells) > 1
+        rows.append(
+            [
+                Text(named(printable(result.policy)), _BOLD),
+                _band(summed, before, within, _OPTIMAL if best else _BOLD),
+                _band(result.summary("cost"), before, within),
+                _band(result.summary("quality"), before, within),
+                Text(percent(result.late_on_optimal)),
+                Text(percent(result.settled_on_optimal)),
+                Text(seconds(cell.seconds)),
+            ]
         )
-        for column in table.columns[1:]:
-            column.justify = "right"
-        lowest = min(cell.result.summary().mean for cell in cells)
-        for cell in cells:
-            result = cell.result
-            summed = result.summary()
-            table.add_row(
-                Text(printable(result.policy), _BOLD),
-                _band(summed, separator, _OPTIMAL if summed.mean == lowest and len(cells) > 1 else _BOLD),
-                _band(result.summary("cost"), separator),
-                _band(result.summary("quality"), separator),
-                f"{result.found_optimal:.0%}",
-                f"{cell.seconds:.2f}" if cell.seconds < 100 else f"{cell.seconds:,.0f}",
-            )
-        tables.append(table)
-    side_by_side, below = tables
-    fits = Console(width=10_000).measure(side_by_side).maximum <= width
-    note = Text("mean [20th, 80th percentile] over the runs", _DIM)
-    return Group(Text(title, _BOLD), side_by_side if fits else below, note)
+    return rows
 
 
 def plain_table(*heads: str) -> Table:
@@ -125,6 +146,34 @@ def plain_table(*heads: str) -> Table:
     return table
 
 
-def _band(summary: Summary, separator: str, style: Style | None = None) -> Text:
+def number_table(heads: Sequence[str], rows: Iterable[Sequence[Text]], left: Sequence[int] = (0,)) -> Table:
+    """Return a table whose cells are never wrapped or cut, set right but for some columns."""
+    table = plain_table(*heads)
+    for number, column in enumerate(table.columns):
+        column.no_wrap = True
+        column.justify = "left" if number in left else "right"
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def stacked(heads: Sequence[str], rows: Iterable[Sequence[Text]]) -> Group:
+    """Return rows one below the other, for a screen too narrow for columns: a line for each cell."""
+    parts: list[Text | Table] = []
+    for first, *others in rows:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        for head, cell in zip(heads[1:], others, strict=True):
+            grid.add_row(f"  {head}", cell)
+        parts += [first, grid]
+    return Group(*parts)
+
+
+def fitting(choices: Sequence[Table | Group], width: int) -> Table | Group:
+    """Return the first that fits into so many columns, or else the last."""
+    measured = Console(width=10_000)
+    return next((each for each in choices if measured.measure(each).maximum <= width), choices[-1])
+
+
+def _band(summary: Summary, before: str, within: str, style: Style | None = None) -> Text:
     text = Text(readable(summary.mean), style or "")
-    return text.append(f"{separator}[{readable(summary.low)}, {readable(summary.high)}]", _DIM)
+    return text.append(f"{before}[{readable(summary.low)},{within}{readable(summary.high)}]", _DIM)
