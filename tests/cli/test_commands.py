@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from rich.cells import cell_len
 import frugalbandits as fb
 from cli_harness import COMMANDS, SMALL, good, rows, started
 from frugalbandits import cli
-from frugalbandits.core.registry import _REGISTRY
+from frugalbandits.core.registry import _REGISTRY, resolve
 from frugalbandits.lab import terminal as report
+from frugalbandits.lab.instances.catalogue import describe
 from frugalbandits.lab.text import percent, readable
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
@@ -114,6 +116,24 @@ def test_instances_are_listed_with_their_optimal_arm() -> None:
         (row,) = rows(table, name)
         optimal = problem.names[problem.optimal_arm]
         assert re.search(rf"\s{problem.arms}\s+{problem.alpha:g}\s+{re.escape(optimal)}\s", row)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 250])
+def test_lists_lose_no_text_on_any_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    listed, known = good("instances"), good("policies")
+    assert max(cell_len(line.rstrip()) for line in (listed + known).splitlines()) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in listed + known
+    # Other columns stand between the parts of a text that is wrapped, so letters are counted.
+    problems = {name: fb.instance(name) for name in fb.instances()}
+    texts = [(name, each.names[each.optimal_arm], describe(name)) for name, each in problems.items()]
+    assert letters(*(part for text in texts for part in text)) <= letters(listed)
+    told = [(name, type(resolve(name)).title, repr(resolve(name))) for name in fb.policies()]
+    assert letters(*(part for text in told for part in text)) <= letters(known)
+
+
+def letters(*texts: str) -> Counter[str]:
+    return Counter("".join("".join(texts).split()))
 
 
 def test_the_list_of_instances_follows_alpha() -> None:

@@ -21,7 +21,9 @@ __all__ = ["instances", "policies"]
 @app.command(epilog="Example: frugal policies")
 def policies() -> None:
     """List the policies that can be simulated, with their settings."""
-    terminal.console().print(terminal.policy_table([(name, resolve(name)) for name in fb.policies()]))
+    console = terminal.console()
+    rows = [(name, resolve(name)) for name in fb.policies()]
+    console.print(terminal.policy_table(rows, console.width))
 
 
 @app.command(epilog="Example: frugal instances goodreads --alpha 0.3")
@@ -44,7 +46,7 @@ def instances(
         if plot is not None:
             raise InputError(f"--plot draws one instance, but none is named for {str(plot)!r}")
         rows = [(name, fb.instance(name, alpha, quality=quality), describe(name)) for name in fb.instances()]
-        console.print(terminal.instance_table(rows))
+        console.print(terminal.instance_table(rows, console.width))
         return
     problem = problem_of(instance, alpha, quality)
     source = describe(instance) if instance in fb.instances() else ""

@@ -34,6 +34,7 @@ __all__ = [
     "stacked",
 ]
 
+_NARROW = 70  # columns of a screen
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
 _OPTIMAL = Style(color="green", bold=True)
@@ -58,24 +59,44 @@ def console(width: int | None = None) -> Console:
     return made
 
 
-def policy_table(policies: Sequence[tuple[str, Policy]]) -> Table:
-    """Return the registered policies as a table."""
-    table = plain_table("name", "policy", "settings")
-    for name, policy in policies:
-        table.add_row(Text(name, _BOLD), type(policy).title, Text(repr(policy), _DIM))
-    return table
+def policy_table(policies: Sequence[tuple[str, Policy]], width: int) -> Table | Group:
+    """Return the registered policies as a table, or one below the other on a narrow screen."""
+    rows = [
+        [Text(name, _BOLD), Text(type(policy).title), Text(repr(policy), _DIM)] for name, policy in policies
+    ]
+    return _text_table(("name", "policy", "settings"), rows, width)
 
 
-def instance_table(instances: Sequence[tuple[str, Problem, str]]) -> Table:
-    """Return instances, with where their numbers come from, as a table."""
+def instance_table(instances: Sequence[tuple[str, Problem, str]], width: int) -> Table | Group:
+    """Return instances, with where their numbers come from, as `policy_table` does."""
     paper = all(isinstance(problem.quality, RelativeToBest) for _, problem, _ in instances)
-    table = plain_table("name", "arms", "alpha" if paper else "quality", "optimal arm a*", "source")
-    table.columns[1].justify = table.columns[2].justify = "right"
-    table.columns[4].min_width = 28
-    for name, problem, source in instances:
-        optimal = printable(problem.names[problem.optimal_arm])
-        bar = f"{problem.alpha:g}" if paper else problem.quality.short
-        table.add_row(Text(name, _BOLD), str(problem.arms), bar, optimal, Text(source, _DIM))
+    heads = ("name", "arms", "alpha" if paper else "quality", "optimal arm a*", "source")
+    rows = [
+        [
+            Text(name, _BOLD),
+            Text(str(problem.arms)),
+            Text(f"{problem.alpha:g}" if paper else problem.quality.short),
+            Text(printable(problem.names[problem.optimal_arm])),
+            Text(source, _DIM),
+        ]
+        for name, problem, source in instances
+    ]
+    return _text_table(heads, rows, width, numbers=(1, 2))
+
+
+def _text_table(
+    heads: Sequence[str], rows: Sequence[Sequence[Text]], width: int, numbers: Sequence[int] = ()
+) -> Table | Group:
+    """Return a table whose texts wrap, or rows one below the other where a column would be a few letters."""
+    if width < _NARROW:
+        return stacked(heads, rows)
+    table = plain_table(*heads)
+    for number, column in enumerate(table.columns):
+        column.no_wrap = number == 0 or number in numbers
+        column.justify = "right" if number in numbers else "left"
+        column.overflow = "fold"
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -162,6 +183,8 @@ def stacked(heads: Sequence[str], rows: Iterable[Sequence[Text]]) -> Group:
     parts: list[Text | Table] = []
     for first, *others in rows:
         grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
         for head, cell in zip(heads[1:], others, strict=True):
             grid.add_row(f"  {head}", cell)
         parts += [first, grid]
