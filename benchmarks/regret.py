@@ -59,18 +59,23 @@ def _paper(runs: int, horizon: int, seed: int) -> str:
 
 def _random(count: int, seed: int) -> str:
     lines = [
-        f"| {count} random problems | regret / COF's: geometric mean | largest | final arm optimal | COF |",
-        "|---|--:|--:|--:|--:|",
+        f"| {count} random problems | regret / COF's: geometric mean | largest | late pulls on a* | "
+        "runs settled on a* | on another arm |",
+        "|---|--:|--:|--:|--:|--:|",
     ]
     problems = fb.random_problems(count, seed=seed)
-    cof = [fb.simulate(problem, "cof", 200_000, 20, seed=seed, checkpoints=1) for problem in problems]
-    for policy in ("glr-cof", CONCLUDING, PROVEN):
-        ours = [fb.simulate(problem, policy, 200_000, 20, seed=seed, checkpoints=1) for problem in problems]
+    cof: list[fb.Result] = []
+    for policy in ("cof", "glr-cof", CONCLUDING, PROVEN):
+        # Five checkpoints: late is the last fifth.
+        ours = [fb.simulate(problem, policy, 200_000, 20, seed=seed, checkpoints=5) for problem in problems]
+        cof = cof or ours
         ratios = np.array([a.summary().mean / b.summary().mean for a, b in zip(ours, cof, strict=True)])
-        found, found_cof = (np.mean([result.found_optimal for result in some]) for some in (ours, cof))
+        late = np.mean([result.late_on_optimal for result in ours])
+        right = np.array([result.settled_arm == result.problem.optimal_arm for result in ours])
+        wrong = np.array([result.settled_arm >= 0 for result in ours]) & ~right
         lines.append(
-            f"| `{policy}` | {np.exp(np.log(ratios).mean()):.3f} | {ratios.max():.2f} | {found:.1%} | "
-            f"{found_cof:.1%} |"
+            f"| `{policy}` | {np.exp(np.log(ratios).mean()):.3f} | {ratios.max():.2f} | {late:.1%} | "
+            f"{right.mean():.1%} | {wrong.mean():.2%} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -16,8 +16,11 @@ EVENT = np.dtype([("run", np.int64), ("time", np.int64), ("event", "U10"), ("arm
 FALLING = {alpha: 20_000 * 0.6**step for step, alpha in enumerate(ALPHAS)}
 
 
-def made(key, wrong, arm=None, problem=None, events=()):
-    """An outcome whose runs have pulled a wrong arm `wrong` times at each checkpoint, and a* otherwise."""
+def made(key, wrong, arm=None, problem=None, events=None):
+    """An outcome whose runs have pulled a wrong arm `wrong` times at each checkpoint, and a* otherwise.
+
+    Unless events are given, COF and PE-CS have settled on a*.
+    """
     name, alpha, policy = key
     problem = problem or instance(name, alpha)
     arm = int(np.argmax(gaps(problem))) if arm is None else arm
@@ -27,6 +30,9 @@ def made(key, wrong, arm=None, problem=None, events=()):
     pulls[:, :, problem.optimal_arm] += TIMES[-wrong.shape[1] :] - wrong
     assert pulls.min() >= 0
     runs, marks = wrong.shape
+    if events is None:
+        settling = range(runs if policy in ("cof", "pe-cs") else 0)
+        events = [(run, T // 10, "optimal", problem.optimal_arm) for run in settling]
     result = Result(
         problem, policy, 0, TIMES[-marks:], pulls, np.array(list(events), EVENT), np.ones(runs, np.int64)
     )

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ from rich.cells import cell_len
 
 import frugalbandits as fb
 from cli_harness import SMALL, few_files, good, leaves, rows, started
-from frugalbandits.core.registry import _REGISTRY
+from frugalbandits.core.registry import _REGISTRY, resolve
 from frugalbandits.lab import terminal
+from frugalbandits.lab.instances.catalogue import describe
 from frugalbandits.lab.paper.experiments import PAPER_POLICIES
-from frugalbandits.lab.text import readable
+from frugalbandits.lab.text import percent, readable
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -122,6 +124,24 @@ def test_instances_are_listed_with_their_optimal_arm() -> None:
         assert re.search(rf"\s{problem.arms}\s+{problem.alpha:g}\s+{re.escape(optimal)}\s", row)
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 250])
+def test_lists_lose_no_text_on_any_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    listed, known = good("instances"), good("policies")
+    assert max(cell_len(line.rstrip()) for line in (listed + known).splitlines()) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in listed + known
+    # Other columns stand between the parts of a text that is wrapped, so letters are counted.
+    problems = {name: fb.instance(name) for name in fb.instances()}
+    texts = [(name, each.names[each.optimal_arm], describe(name)) for name, each in problems.items()]
+    assert letters(*(part for text in texts for part in text)) <= letters(listed)
+    told = [(name, type(resolve(name)).title, repr(resolve(name))) for name in fb.policies()]
+    assert letters(*(part for text in told for part in text)) <= letters(known)
+
+
+def letters(*texts: str) -> Counter[str]:
+    return Counter("".join("".join(texts).split()))
+
+
 def test_the_list_of_instances_follows_alpha() -> None:
     (row,) = rows(good("instances", "--alpha", "0.3"), "movielens")
     assert row.split()[:4] == ["movielens", "20", "0.3", "a1"]
@@ -213,8 +233,8 @@ def test_a_table_per_instance_and_alpha_shows_the_library_s_numbers() -> None:
             for kind, cell in zip(("summed", "cost", "quality"), cells[1:4], strict=True):
                 mean, low, high = map(readable, result.summary(kind))
                 assert cell == f"{mean} [{low}, {high}]"
-            assert cells[4] == f"{result.found_optimal:.0%}"
-            assert re.fullmatch(r"\d+\.\d\d", cells[5])
+            assert cells[4:6] == [percent(result.late_on_optimal), "\N{EN DASH}"]
+            assert re.fullmatch(r"\d+\.\d\d", cells[6])
 
 
 def test_a_narrow_table_puts_percentiles_below_the_means(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,6 +244,23 @@ def test_a_narrow_table_puts_percentiles_below_the_means(monkeypatch: pytest.Mon
     (row,) = rows("\n".join(out), "etc-cs")
     assert "[" not in row
     assert "[" in out[out.index(row) + 1]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 130])
+def test_no_number_is_cut_on_any_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    policies = ("cof", "ts-cs", "glr-cof:tolerance=0.02,goal=conclusion")
+    named = [word for policy in policies for word in ("--policy", policy)]
+    out = good("simulate", "cost-biased", "--horizon", "3000", "--runs", "3", "--checkpoints", "5", *named)
+    assert max(cell_len(line.rstrip()) for line in out.splitlines()) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out
+    words = out.replace("[", " ").replace("]", " ").replace(", ", " ").replace(",\n", " ").split()
+    for policy in policies:
+        result = fb.simulate(fb.instance("cost-biased"), policy, 3_000, runs=3, checkpoints=5)
+        for kind in ("summed", "cost", "quality"):
+            assert {readable(value) for value in result.summary(kind)} <= set(words)
+        assert {percent(result.late_on_optimal), percent(result.settled_on_optimal)} <= set(words)
+    assert "late: pulls after t = 2,400" in " ".join(out.split())
 
 
 def test_options_reach_the_library(calls: list[dict[str, Any]]) -> None:

@@ -232,10 +232,11 @@ def _bar(quality: Quality) -> dict[str, Any]:
 
 
 def _regrets(result: Result) -> dict[str, Any]:
-    """Return mean and percentiles of each regret, and how often the runs ended on the optimal arm."""
+    """Return mean and percentiles of each regret, and how well they found the optimal arm."""
     return {
         "summed_regret": result.summary("summed"),
         "cost_regret": result.summary("cost"),
         "quality_regret": result.summary("quality"),
-        "ended_on_optimal": result.found_optimal,
+        "late_on_optimal": result.late_on_optimal,
+        "settled_on_optimal": result.settled_on_optimal,
     }

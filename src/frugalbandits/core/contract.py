@@ -332,6 +332,8 @@ class Policy(ABC):
     title: ClassVar[str]
     #: True when it knows every kind of quality bar, not only the one relative to the best arm.
     any_bar: ClassVar[bool] = False
+    #: False when it never concludes that an arm is optimal, however much it pulls that one.
+    concludes: ClassVar[bool] = True
     #: True when `plan` draws random numbers; only then is it given a generator.
     randomised: ClassVar[bool] = False
     #: The compiled function ``plan(state, rng) -> Batch``.

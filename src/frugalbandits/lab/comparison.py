@@ -111,8 +111,13 @@ class Comparison(Shown):
             for regret in _REGRETS:
                 mean, low, high = result.summary(regret)
                 row |= {f"{regret}_regret": mean, f"{regret}_regret_p20": low, f"{regret}_regret_p80": high}
-            rows.append(row | {"over_least": over, "found_optimal": result.found_optimal, "seconds": seconds})
-        return pl.DataFrame(rows, schema_overrides={"over_least": pl.Float64})
+            row |= {
+                "late_on_optimal": result.late_on_optimal,
+                "settled_on_optimal": result.settled_on_optimal,
+            }
+            rows.append(row | {"over_least": over, "seconds": seconds})
+        kinds = dict.fromkeys(("over_least", "settled_on_optimal"), pl.Float64)
+        return pl.DataFrame(rows, schema_overrides=kinds)
 
     def to_pandas(self) -> Any:
         """Return the table of `to_polars` as a pandas.DataFrame."""

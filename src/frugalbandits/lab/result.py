@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalbandits.core.contract import Policy
 from frugalbandits.core.quality import AtLeast
+from frugalbandits.core.registry import policies, resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab import archive
 from frugalbandits.lab.problem import Problem
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Result", "Summary", "as_pandas", "final_regret", "geometric_mean", "ratio"]
+
+_ENDED = 0.9  # of the late pulls: arms that are still compared share them
 
 
 class Summary(NamedTuple):
@@ -86,16 +90,73 @@ class Result(Shown):
         """Cost regret plus quality regret, the measure of the paper's figures: runs x checkpoints."""
         return self.cost_regret + self.quality_regret
 
+    @property
+    def late_from(self) -> int:
+        """Pulls before the late part of a run: the last checkpoint within four fifths of the horizon.
+
+        So the late part is the last fifth where a checkpoint stands at its start, as it does with a multiple
+        of 5 of them; it is more otherwise, and the whole run where there is no earlier checkpoint.
+        """
+        early = self.times[self.times <= self.horizon * 4 // 5]
+        return int(early[-1]) if early.size else 0
+
+    @cached_property
+    def late_pulls(self) -> NDArray[np.int64]:
+        """Pulls of each arm in the late part of each run: runs x arms."""
+        before = self.pulls[:, self.times == self.late_from].sum(axis=1)
+        return np.asarray(self.pulls[:, -1] - before)
+
+    @property
+    def late_share(self) -> NDArray[np.float64]:
+        """The share of each run's late pulls that went to the optimal arm."""
+        share = self.late_pulls[:, self.problem.optimal_arm] / (self.horizon - self.late_from)
+        return np.asarray(share)
+
+    @property
+    def late_on_optimal(self) -> float:
+        """Share of late pulls that went to the optimal arm, over all runs."""
+        return float(self.late_share.mean())
+
+    @property
+    def settles(self) -> bool:
+        """Whether the policy can settle on an arm: some never draw that conclusion."""
+        if self.policy.partition(":")[0] in policies():
+            return resolve(self.policy).concludes
+        # The label of a policy with settings is how it is written in Python.
+        own = self.policy.partition("(")[0]
+        return all(kind.concludes for kind in _kinds(Policy) if kind.__name__ == own)
+
+    @cached_property
+    def settled_arm(self) -> NDArray[np.int64]:
+        """The arm that each run deemed optimal and pulled from then on; -1 for a run that did not settle."""
+        arms = np.full(self.runs, -1, np.int64)
+        drawn = self.events[self.events["event"] == "optimal"]
+        arms[drawn["run"]] = drawn["arm"]
+        return arms
+
+    @property
+    def settled(self) -> float | None:
+        """Share of runs that settled on an arm, whichever; None for a policy that never does."""
+        return float(np.mean(self.settled_arm >= 0)) if self.settles else None
+
+    @property
+    def settled_on_optimal(self) -> float | None:
+        """Share of runs that settled on the optimal arm; None for a policy that never settles."""
+        return float(np.mean(self.settled_arm == self.problem.optimal_arm)) if self.settles else None
+
     @cached_property
     def final_arm(self) -> NDArray[np.int64]:
-        """The arm that each run ended on: the one pulled most since the checkpoint before the last."""
-        late = self.pulls[:, -1] - (self.pulls[:, -2] if len(self.times) > 1 else 0)
-        order = self.problem.order
-        return np.asarray(order[np.argmax(late[:, order], axis=1)])
+        """The arm that each run ended on: the one it settled on, or that of 90% or more of its late pulls.
+
+        It is -1 for a run that has neither: one that still explored, or went to and fro.
+        """
+        most = np.argmax(self.late_pulls, axis=1)
+        stayed = self.late_pulls.max(axis=1) >= _ENDED * (self.horizon - self.late_from)
+        return np.where(self.settled_arm >= 0, self.settled_arm, np.where(stayed, most, -1))
 
     @property
     def found_optimal(self) -> float:
-        """Share of runs that ended on the optimal arm."""
+        """Share of runs whose `final_arm` is the optimal arm; a run without one has not found it."""
         return float(np.mean(self.final_arm == self.problem.optimal_arm))
 
     def summary(self, regret: Literal["cost", "quality", "summed"] = "summed") -> Summary:
@@ -188,10 +249,13 @@ class Result(Shown):
 
     def __repr__(self) -> str:
         summed = self.summary()
+        right = int(np.sum(self.settled_arm == self.problem.optimal_arm))
+        settled = f", {right} of {self.runs} runs settled on it" if self.settles else ""
         return (
             f"Result({self.policy!r}, {self.runs} runs of {self.horizon:,} pulls, summed regret "
             f"{summed.mean:,.1f} [{summed.low:,.1f}, {summed.high:,.1f}], "
-            f"{self.found_optimal:.0%} ended on {self.problem.names[self.problem.optimal_arm]!r})"
+            f"{self.late_on_optimal:.1%} of late pulls on {self.problem.names[self.problem.optimal_arm]!r}"
+            f"{settled})"
         )
 
 
@@ -243,3 +307,9 @@ def geometric_mean(ratios: Sequence[float]) -> float:
     """
     usable = [value for value in ratios if 0 < value < math.inf]
     return math.exp(sum(map(math.log, usable)) / len(usable)) if usable else math.nan
+
+
+def _kinds(kind: Any) -> Iterator[Any]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _kinds(below)

@@ -12,6 +12,7 @@ from frugalbandits.lab.instances.catalogue import instance_title
 from frugalbandits.lab.problem import Problem
 
 __all__ = [
+    "DASH",
     "counted",
     "listed",
     "percent",
@@ -24,6 +25,9 @@ __all__ = [
     "times",
     "title",
 ]
+
+#: What stands where there is no number.
+DASH = "\N{EN DASH}"
 
 
 def readable(value: float) -> str:
@@ -113,14 +117,18 @@ def shown(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:#.2g}"
 
 
-def percent(share: float) -> str:
-    """Write a share, rounded so that only all is 100% and only none is 0%.
+def percent(share: float | None) -> str:
+    """Write a share, rounded so that only all is 100% and only none is 0%; a dash where there is none.
 
     Examples
     --------
     >>> percent(0.999), percent(1.0), percent(0.0001), percent(0.344)
     ('99%', '100%', '1%', '34%')
+    >>> percent(None) == DASH
+    True
     """
+    if share is None:
+        return DASH
     rounded = round(100 * share)
     if 0 < share < 1:
         rounded = min(max(rounded, 1), 99)

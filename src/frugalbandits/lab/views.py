@@ -33,7 +33,10 @@ def figure_of(result: Result, regret: Regret = "summed") -> Figure:
 
 def success(result: Result) -> list[tuple[str, str]]:
     """Return how well a policy found the optimal arm, as heads and values of a table."""
-    return [("ended on a*", percent(result.found_optimal))]
+    return [
+        ("late on a*", percent(result.late_on_optimal)),
+        ("settled on a*", percent(result.settled_on_optimal)),
+    ]
 
 
 @functools.singledispatch

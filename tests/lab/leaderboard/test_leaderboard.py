@@ -48,17 +48,18 @@ T = 10_000
 
 
 def made(policy, dear, problem=PROBLEM, name="made", ended_elsewhere=()):
-    """An outcome whose runs pulled the last arm `dear` times each, early on unless they ended there."""
+    """An outcome whose runs pulled the last arm `dear` times each, early on, and settled on a* after that.
+
+    Those that ended elsewhere did so late, and did not settle.
+    """
     runs = len(dear)
     pulls = np.zeros((runs, 2, problem.arms), np.int64)
     pulls[:, 1, -1] = dear
-    for number in range(runs):
-        pulls[number, 0, -1] = 0 if number in ended_elsewhere else dear[number]
-    late = [T - dear[number] if number in ended_elsewhere else T // 10 for number in range(runs)]
-    pulls[:, 0, problem.optimal_arm] += late
-    pulls[:, 1, problem.optimal_arm] += T - np.array(dear)
+    pulls[:, 0, -1] = [0 if run in ended_elsewhere else dear[run] for run in range(runs)]
+    pulls[:, :, problem.optimal_arm] += [T // 2, T] - pulls[:, :, -1]
+    settled = [(run, 1, "optimal", problem.optimal_arm) for run in range(runs) if run not in ended_elsewhere]
     result = Result(
-        problem, policy, 0, np.array([T // 2, T]), pulls, np.array([], EVENT), np.ones(runs, np.int64)
+        problem, policy, 0, np.array([T // 2, T]), pulls, np.array(settled, EVENT), np.ones(runs, np.int64)
     )
     return Outcome(Cell(name, problem.alpha, policy, T, runs, 0, 2), result, 0.25)
 
@@ -78,7 +79,8 @@ def test_a_row_has_each_regret_over_the_best_and_over_the_least():
     assert [entry.over_best for entry in row.entries] == [1.0, 2.5, 1.0, 1.1]
     assert [entry.won for entry in row.entries] == [True, False, True, False]
     assert [entry.worst_run for entry in row.entries] == [210.0, 700.0, 140.0, 168.0]
-    assert [entry.ended for entry in row.entries] == [1.0, 0.5, 1.0, 1.0]
+    assert [entry.late_on_optimal for entry in row.entries] == [1.0, 0.99, 1.0, 1.0]
+    assert [entry.settled_on_optimal for entry in row.entries] == [1.0, 0.5, 1.0, 1.0]
     assert (entries["b"].cost, entries["b"].quality, entries["b"].seconds) == (350.0, 0.0, 0.25)
     bound = least_regret(PROBLEM, T)
     assert (row.least, row.too_early) == (bound.value, False)
@@ -134,12 +136,12 @@ def test_standings_sum_up_each_family():
         ("paper", "a"), ("paper", "b"), ("random", "b"), ("random", "a")
     ]  # fmt: skip
     a, b = found[:2]
-    assert (a.rows, a.won, a.comparable, a.ended) == (3, 2, 2, 1.0)
+    assert (a.rows, a.won, a.comparable, a.settled_on_optimal) == (3, 2, 2, 1.0)
     assert a.over_best == pytest.approx(2.0) and a.worst == 8.0 and a.worst_row.instance == "three"
     assert b.over_best == pytest.approx(16 ** (1 / 3)) and b.worst == 4.0 and b.worst_row.instance == "one"
     assert a.over_least == pytest.approx(70.0 / rows[0].least)
     assert b.over_least == pytest.approx(280.0 / rows[0].least)
-    assert b.won == 1 and b.ended == pytest.approx(2 / 3)
+    assert b.won == 1 and b.settled_on_optimal == pytest.approx(2 / 3)
     assert (found[2].over_best, found[3].worst) == (1.0, 4.0)
 
 
@@ -163,7 +165,7 @@ def printed(width):
     return caught.get()
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [70, 80, 120])
 def test_the_screen_has_a_table_for_each_family(width):
     lines = printed(width).splitlines()
     assert max(cell_len(line.rstrip()) for line in lines) <= width
@@ -175,9 +177,30 @@ def test_the_screen_has_a_table_for_each_family(width):
 
 
 def test_the_problem_on_which_a_policy_is_worst_is_named_where_there_is_room():
-    wide, narrow = printed(120), printed(50)
+    wide, narrow = printed(120), printed(60)
     assert "three, 0.6" in wide and "worst on" in wide
-    assert "three" not in narrow and "worst on" not in narrow
+    assert "three" not in narrow and "worst" in narrow
+
+
+LONG = "glr-cof:tolerance=0.02,goal=conclusion"
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 120])
+def test_no_number_is_cut_on_any_screen(width):
+    outcomes = [made(LONG, [10]), made("ts-cs", [4_000]), made("pe-cs", [1234], ended_elsewhere=[0])]
+    rows = [row_of("paper", outcomes)]
+    board = Leaderboard(("paper",), (LONG, "ts-cs", "pe-cs"), Settings(), tuple(rows), 1.0)
+    console = Console(width=width)
+    with console.capture() as caught:
+        console.print(screen(board, width)[0])
+    text = caught.get()
+    assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    names = "".join(text.split())
+    assert all(part in names for part in ("glr-cof:", "tolerance=0.02,", "goal=conclusion"))
+    wanted = ["400", "123", "100%", "75%", "0%", "\N{EN DASH}"]
+    numbers = text.split()
+    assert all(number in numbers for number in wanted), (wanted, numbers)
 
 
 def test_the_page_has_rows_and_says_where_there_is_no_bound(monkeypatch):
@@ -277,7 +300,9 @@ def test_the_seed_draws_the_random_problems_and_the_rows_are_the_library_s(tmp_p
         for entry in row.entries:
             result = fb.simulate(problem, entry.policy, 400, runs=2, seed=3, checkpoints=20)
             assert entry.regret == pytest.approx(result.summary().mean, rel=1e-12)
-            assert entry.ended == result.found_optimal
+            assert entry.late_on_optimal == result.late_on_optimal
+            assert entry.settled_on_optimal == result.settled_on_optimal
+            assert (entry.settled_on_optimal is None) == (entry.policy == "etc-cs")
 
 
 # The command

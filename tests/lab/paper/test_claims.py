@@ -58,8 +58,13 @@ def straight(policy, places):
 def wrong_arm(policy, places):
     """Runs that end on a wrong arm, though with little regret until then."""
     wrong = np.zeros((RUNS, MARKS))
-    wrong[:, -1] = T // MARKS
+    wrong[:, -2:] = [T // MARKS, 2 * T // MARKS]
     return {(*place, policy): made((*place, policy), wrong) for place in places}
+
+
+def unsettled(policy, places):
+    """Runs that pull a* only, without the conclusion."""
+    return {(*place, policy): made((*place, policy), np.zeros((RUNS, MARKS)), events=()) for place in places}
 
 
 def high_but_flat():
@@ -108,6 +113,13 @@ CASES = [
         "principled-correct",
         "does not hold",
         wrong_arm("etc-cs", GOODREADS) | wrong_arm("cof", GOODREADS) | wrong_arm("pe-cs", GOODREADS),
+    ),
+    ("principled-correct", "holds", unsettled("cof", GOODREADS[:1]) | unsettled("etc-cs", GOODREADS)),
+    ("principled-correct", "partly", unsettled("cof", GOODREADS[:2])),
+    (
+        "principled-correct",
+        "partly",
+        unsettled("cof", GOODREADS) | unsettled("pe-cs", GOODREADS),
     ),
     ("ucb-cs-linear-goodreads", "holds", straight("ucb-cs", [("goodreads", 0.05)])),
     ("ucb-cs-linear-goodreads", "partly", everywhere("ucb-cs", 10, [0.35])),
@@ -246,6 +258,26 @@ def test_nobody_has_regret():
     assert found["cof-below-etc-cs"].verdict == "does not hold"
     assert found["combining-regret"].verdict == "does not hold"
     assert found["principled-correct"].verdict == "holds"
+
+
+def test_late_pulls_and_settled_runs_are_told_apart():
+    claim = verdicts(WORLD | unsettled("cof", GOODREADS[:2]))["principled-correct"]
+    assert claim.measured == (
+        "On a*: COF 100% of late pulls, 92% of runs settled (less than 95% at Goodreads 0.01, 0.05); "
+        "PE-CS 100% of late pulls, 100% of runs settled; ETC-CS 100% of late pulls."
+    )
+    claim = verdicts(WORLD | wrong_arm("etc-cs", GOODREADS[:1]))["principled-correct"]
+    assert "ETC-CS 96% of late pulls (less than 95% at Goodreads 0.01)." in claim.measured
+
+
+def test_untested_claims_tell_which_experiment_they_want():
+    found = check_claims([WORLD[BIASED], WORLD[UNBIASED]])
+    wants = {claim.key: claim.wants for claim in found}
+    assert wants["cost-biased"] == ""
+    assert wants["principled-correct"] == "vary-alpha"
+    assert wants["regret-flattens"] == "regret-vs-time"
+    assert wants["exclusive-time"] == "ablation-exclusive"
+    assert all(claim.wants for claim in found if claim.key != "cost-biased")
 
 
 def test_exceptions_and_factors_are_named():

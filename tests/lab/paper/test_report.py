@@ -9,6 +9,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -21,7 +22,7 @@ from frugalbandits.lab.paper.report import page
 from frugalbandits.lab.paper.report.least import least_tables
 from frugalbandits.lab.paper.report.page import Picture, Reproduction, command, document, write_report
 from frugalbandits.lab.sweeps.cells import Settings
-from made_outcomes import NU2_WITHOUT, RUNS, T, world
+from made_outcomes import MARKS, NU1, NU2_WITHOUT, RUNS, T, made, world
 
 WORLD = list(world().values())
 CLAIMS = check_claims(WORLD)
@@ -266,9 +267,24 @@ def test_a_missing_policy_leaves_a_gap(tmp_path):
     some = [outcome for outcome in WORLD if outcome.cell.policy != "ts-cs"]
     regret = table(tmp_path, "MovieLens: mean summed regret", outcomes=some)
     assert regret.rows[0][regret.heads.index("TS-CS")].text == "\N{EN DASH}"
-    share = table(tmp_path, "MovieLens: share of runs", outcomes=some)
+    share = table(tmp_path, "MovieLens: share of late pulls", outcomes=some)
     assert {row[share.heads.index("TS-CS")].text for row in share.rows} == {"\N{EN DASH}"}
     assert [cell.text for cell in share.rows[-1]][:3] == ["all", "100%", "100%"]
+
+
+def test_settled_runs_have_a_dash_for_policies_that_never_settle(tmp_path):
+    settled = table(tmp_path, "Goodreads: share of runs that settled")
+    assert settled.heads == ("alpha", "COF", "PE-CS", "UCB-CS", "TS-CS", "ETC-CS")
+    assert {tuple(cell.text for cell in row[1:]) for row in settled.rows} == {
+        ("100%", "100%", "\N{EN DASH}", "\N{EN DASH}", "\N{EN DASH}")
+    }
+    keys = [("goodreads", 0.3, policy) for policy in ("cof", "ts-cs")]
+    none = [made(key, np.zeros((RUNS, MARKS)), events=()) for key in keys]
+    settled = table(tmp_path, "Goodreads: share of runs that settled", outcomes=none)
+    assert [cell.text for cell in settled.rows[0][:3]] == ["0.3", "0%", "\N{EN DASH}"]
+    late = table(tmp_path, "Goodreads: share of late pulls", outcomes=none)
+    dash = "\N{EN DASH}"
+    assert [cell.text for cell in late.rows[0]] == ["0.3", "100%", dash, dash, "100%", dash]
 
 
 def test_run_times_add_up(tmp_path):
@@ -355,6 +371,39 @@ def test_the_screen_shows_every_claim_within_its_width(width):
     assert text.count("holds  ") >= 19
     assert "19 claims: 19 holds" in text
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_screen_sums_up_what_other_experiments_would_test(width):
+    own = [outcome for outcome in WORLD if outcome.cell.instance == "cost-biased"]
+    text = printed(page.terminal_table(check_claims(own)), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "not tested" not in text
+    assert text.splitlines()[2].startswith("holds ")
+    assert "\n1 claim: 1 holds\n18 other claims need" in text
+    assert " ".join(text.split()).endswith(
+        "18 other claims need results of vary-alpha (12), regret-vs-time (2), ablation-exclusive (2) and "
+        "ablation-combining (2)."
+    )
+    nothing = printed(page.terminal_table(check_claims([])), 120)
+    assert nothing.startswith("19 claims need results of vary-alpha (12)") and "verdict" not in nothing
+
+
+def test_claims_that_the_results_cannot_decide_come_last():
+    short = [outcome for outcome in WORLD if outcome.cell.instance in ("cost-biased", "nu1")]
+    alone = made(NU1, np.zeros((1, MARKS)), events=())
+    text = printed(page.terminal_table(check_claims([*short, alone])), 120)
+    verdicts = re.findall("^(holds|not tested) ", text, re.MULTILINE)
+    assert verdicts == ["holds", "not tested", "not tested"]
+    assert "3 claims: 1 holds, 2 not tested" in text
+
+
+def test_a_report_on_one_experiment_says_what_the_others_would_test(tmp_path):
+    own = [outcome for outcome in WORLD if outcome.cell.instance == "cost-biased"]
+    whole = told(tmp_path, outcomes=own, claims=check_claims(own), names=["cost-biased"])
+    section = document(tmp_path, whole).sections[0]
+    assert [len(block.rows) for block in section.blocks if isinstance(block, Table)] == [1]
+    assert "18 other claims need results of" in section.blocks[-1].text
 
 
 def test_the_screen_shows_run_times():

@@ -57,7 +57,10 @@ def test_tables_hold_the_numbers_behind_the_figures(everything):
     )
     found = [row for row in terminal if (row["instance"], row["policy"]) == ("nu2", "cof-no-combine")]
     assert [float(row["summed"]) for row in found] == result.summed_regret[:, -1].tolist()
-    assert [row["final_arm"] for row in found] == [result.problem.names[arm] for arm in result.final_arm]
+    names = (*result.problem.names, "")  # the last one for an arm that is -1
+    for column in ("settled_arm", "final_arm"):
+        assert [row[column] for row in found] == [names[arm] for arm in getattr(result, column)]
+    assert [float(row["late_share"]) for row in found] == result.late_share.tolist()
     curves = rows(folder / "tables" / "curves.csv")
     curve = [row for row in curves if (row["instance"], row["policy"]) == ("nu2", "cof-no-combine")]
     assert [int(row["time"]) for row in curve] == result.times.tolist()

@@ -133,6 +133,7 @@ class ETCCS(Policy):
 
     title: ClassVar[str] = "Explore then commit (Sinha et al. 2021)"
     plan: ClassVar[Any] = staticmethod(plan)
+    concludes: ClassVar[bool] = False
 
     budget: float = 0.2
 

@@ -110,6 +110,7 @@ class UCBCS(Policy):
 
     title: ClassVar[str] = "Upper confidence bounds (Sinha et al. 2021)"
     plan: ClassVar[Any] = staticmethod(plan)
+    concludes: ClassVar[bool] = False
 
     def start(self, setting: Setting) -> UCBCSState:
         arms = len(setting.costs)

@@ -14,6 +14,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from frugalbandits.core.files import make_folder
 from frugalbandits.errors import unknown_name
 from frugalbandits.lab.bounds import least_regret
@@ -46,7 +48,7 @@ _TABLE_ALPHAS = (0.05, 0.1)
 _HORIZONS, _QUICK_HORIZONS = (5_000, 20_000, 100_000), (5_000, 20_000)
 _RANDOM_HORIZON = 200_000
 _RANDOM, _QUICK_RANDOM = 300, 20
-# A run ends on the arm that it pulls most after the last checkpoint but one: in the last twentieth.
+# The late part of a run starts at a checkpoint, so that a multiple of 5 of them makes it the last fifth.
 _MARKS = 20
 
 
@@ -104,7 +106,8 @@ class Entry(NamedTuple):
     cost: float  # the part of it that is cost regret
     quality: float
     worst_run: float  # the highest summed regret of a run
-    ended: float  # share of runs that ended on a*
+    late_on_optimal: float  # share of late pulls that went to a*
+    settled_on_optimal: float | None  # share of runs that settled on a*; None for a policy that never settles
     over_best: float  # regret over that of the best policy of the row
     over_least: float | None  # regret over the least possible, where that can be told
     won: bool
@@ -146,7 +149,8 @@ class Standing(NamedTuple):
     worst_row: Row
     over_least: float | None  # geometric mean over the rows that are comparable
     comparable: int  # the number of those rows
-    ended: float  # share of all runs that ended on a*
+    late_on_optimal: float  # as in `Entry`, over all runs
+    settled_on_optimal: float | None
     won: int  # rows in which no policy was better
 
 
@@ -264,7 +268,8 @@ def row_of(family: str, outcomes: Sequence[Outcome]) -> Row:
                 float(cost.mean()),
                 float(quality.mean()),
                 worst_run=float((cost + quality).max()),
-                ended=outcome.result.found_optimal,
+                late_on_optimal=outcome.result.late_on_optimal,
+                settled_on_optimal=outcome.result.settled_on_optimal,
                 over_best=regret / best if best > 0 else 1.0,
                 over_least=regret / row.least if row.comparable else None,
                 won=regret == best,
@@ -289,7 +294,8 @@ def _standing(family: str, rows: Sequence[Row], number: int) -> Standing:
     entries = [row.entries[number] for row in rows]
     worst = max(range(len(rows)), key=lambda at: entries[at].over_best)
     over_least = [entry.over_least for entry in entries if entry.over_least is not None]
-    runs = sum(row.runs for row in rows)
+    runs = [row.runs for row in rows]
+    settled = [entry.settled_on_optimal for entry in entries if entry.settled_on_optimal is not None]
     return Standing(
         family,
         entries[0].policy,
@@ -299,6 +305,7 @@ def _standing(family: str, rows: Sequence[Row], number: int) -> Standing:
         rows[worst],
         geometric_mean(over_least) if over_least else None,
         len(over_least),
-        sum(entry.ended * row.runs for entry, row in zip(entries, rows, strict=True)) / runs,
+        float(np.average([entry.late_on_optimal for entry in entries], weights=runs)),
+        float(np.average(settled, weights=runs)) if settled else None,
         sum(entry.won for entry in entries),
     )

@@ -9,9 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rich import box
-from rich import table as rich_table
-from rich.console import Console, Group
+from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
@@ -20,7 +18,8 @@ from frugalbandits.core.registry import policies
 from frugalbandits.lab.documents.markdown import to_markdown
 from frugalbandits.lab.documents.parts import Block, Cell, Document, Listing, Paragraph, Section, Table
 from frugalbandits.lab.leaderboard.board import Entry, Leaderboard, Row, Standing, families, family, standings
-from frugalbandits.lab.text import counted, listed, percent, readable, seconds, shown
+from frugalbandits.lab.terminal.widths import Column, fitted, side_by_side
+from frugalbandits.lab.text import DASH, counted, listed, percent, readable, seconds, shown
 
 __all__ = ["WIDEST", "command", "document", "screen", "write"]
 
@@ -28,7 +27,6 @@ __all__ = ["WIDEST", "command", "document", "screen", "write"]
 WIDEST = 120
 
 _PAGE, _ROWS, _STANDINGS = "leaderboard.md", "rows.csv", "standings.csv"
-_NONE = "\N{EN DASH}"
 _LONG_FAMILY = 50  # rows; a longer family's are in the CSV file only
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
@@ -40,7 +38,10 @@ _RULES = (
     "Over least: the geometric mean of the same, divided by the least regret that the lower bounds allow. "
     "They hold in the limit, so it may be below 1. Rows where the bound is 0, or the horizon is too small "
     "for it, are left out.",
-    "Ended on a*: share of all runs. Won: rows in which no policy has less regret.",
+    "Late on a*: share of the pulls in the last fifth of the horizon that went to a*.",
+    "Settled on a*: share of the runs that deemed a* optimal and kept to it; a dash for policies that never "
+    "settle on an arm.",
+    "Won: rows in which no policy has less regret.",
     "A mean regret below that of a single pull of the worst arm counts as that, so nothing is divided by 0.",
 )
 
@@ -51,27 +52,37 @@ def screen(board: Leaderboard, width: int) -> list[Group]:
     for name in board.families:
         rows = [row for row in board.rows if row.family == name]
         own = standings(rows)
-        tables = [_screen_table(own, rows, with_place) for with_place in (True, False)]
-        fits = Console(width=10_000).measure(tables[0]).maximum <= width
+        table = _screen_table(own, rows, width)
         title = Text(f"{name}: {family(name).title}", _BOLD)
-        parts.append(
-            Group(title, Text(_about(rows), _DIM), tables[0 if fits else 1], Text(_compared(rows), _DIM))
-        )
+        parts.append(Group(title, Text(_about(rows), _DIM), table, Text(_compared(rows), _DIM)))
     parts.append(Group(*(Text(rule, _DIM) for rule in _RULES)))
     return parts
 
 
-def _screen_table(own: Sequence[Standing], rows: Sequence[Row], with_place: bool) -> rich_table.Table:
-    told = _summary(own, rows, with_place)
-    table = rich_table.Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for head, side in zip(told.heads, told.align, strict=True):
-        table.add_column(head, justify="right" if side == "r" else "left", no_wrap=True)
+def _screen_table(own: Sequence[Standing], rows: Sequence[Row], width: int) -> RenderableType:
+    """Return the standings, without their worst row's place where there is little room."""
+    whole, without = (_summary(own, rows, with_place) for with_place in (True, False))
+    for told in (whole, without):
+        table = side_by_side(_columns(told), _screen_rows(told), width)
+        if table is not None:
+            return table
+    return fitted(_columns(whole), _screen_rows(whole), width)
+
+
+def _columns(told: Table) -> list[Column]:
+    first, *others = zip(told.heads, told.align, strict=True)
+    return [
+        Column(first[0], "name"),
+        *(Column(head, "words" if side == "l" else "number") for head, side in others),
+    ]
+
+
+def _screen_rows(told: Table) -> list[list[Text]]:
     styles = {"strong": _BEST, "weak": _DIM}
-    for row in told.rows:
-        first, *others = row
-        cells = [Text(cell.text, styles.get(cell.mark, "")) for cell in others]
-        table.add_row(Text(first.text, _BOLD), *cells)
-    return table
+    return [
+        [Text(first.text, _BOLD), *(Text(cell.text, styles.get(cell.mark, "")) for cell in others)]
+        for first, *others in told.rows
+    ]
 
 
 def document(board: Leaderboard) -> Document:
@@ -182,23 +193,24 @@ def _summary(own: Sequence[Standing], rows: Sequence[Row], with_place: bool) -> 
     several = len(own) > 1
     lines = []
     for each in own:
-        place = _place(each.worst_row, rows) if each.worst > 1 else _NONE
+        place = _place(each.worst_row, rows) if each.worst > 1 else DASH
         cells = [
             Cell(each.policy),
             Cell(shown(each.over_best), mark="strong" if several and each.over_best == lowest else ""),
             Cell(shown(each.worst), mark="strong" if several and each.worst == least_bad else ""),
             Cell(place, mark="weak"),
-            Cell(_NONE if each.over_least is None else shown(each.over_least)),
-            Cell(percent(each.ended)),
+            Cell(DASH if each.over_least is None else shown(each.over_least)),
+            Cell(percent(each.late_on_optimal)),
+            Cell(percent(each.settled_on_optimal)),
             Cell(f"{each.won:,}"),
         ]
         lines.append(tuple(cells))
-    heads = ("policy", "over best", "worst", "worst on", "over least", "ended on a*", "won")
+    heads = ("policy", "over best", "worst", "worst on", "over least", "late on a*", "settled on a*", "won")
     kept = [at for at, head in enumerate(heads) if with_place or head != "worst on"]
     return Table(
         f"Standings over {counted(len(rows), 'row')}",
         tuple(heads[at] for at in kept),
-        "".join("lrrlrrr"[at] for at in kept),
+        "".join("lrrlrrrr"[at] for at in kept),
         tuple(tuple(line[at] for at in kept) for line in lines),
     )
 
@@ -206,19 +218,21 @@ def _summary(own: Sequence[Standing], rows: Sequence[Row], with_place: bool) -> 
 def _details(rows: Sequence[Row]) -> list[Block]:
     heads = ("instance", "alpha", "T", *(entry.policy for entry in rows[0].entries))
     align = "lrr" + "r" * len(rows[0].entries)
-    over_best, over_least, ended = [], [], []
+    over_best, over_least, late, settled = [], [], [], []
     for row in rows:
         problem = Cell(row.instance), Cell(f"{row.alpha:.3g}"), Cell(f"{row.horizon:,}")
         best = [Cell(shown(each.over_best), mark="strong" if each.won else "") for each in row.entries]
         over_best.append((*problem, *best))
-        ratios = (_NONE if each.over_least is None else shown(each.over_least) for each in row.entries)
+        ratios = (DASH if each.over_least is None else shown(each.over_least) for each in row.entries)
         over_least.append((*problem, Cell(_least(row)), *map(Cell, ratios)))
-        ended.append((*problem, *(Cell(percent(each.ended)) for each in row.entries)))
+        late.append((*problem, *(Cell(percent(each.late_on_optimal)) for each in row.entries)))
+        settled.append((*problem, *(Cell(percent(each.settled_on_optimal)) for each in row.entries)))
     with_least = (*heads[:3], "least possible", *heads[3:])
     return [
         Table("Regret over that of the row's best policy", heads, align, tuple(over_best)),
         Table("Regret over the least possible", with_least, f"lrrr{align[3:]}", tuple(over_least)),
-        Table("Share of runs that ended on a*", heads, align, tuple(ended)),
+        Table("Share of late pulls that went to a*", heads, align, tuple(late)),
+        Table("Share of runs that settled on a*", heads, align, tuple(settled)),
     ]
 
 

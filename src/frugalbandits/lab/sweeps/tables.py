@@ -20,13 +20,14 @@ _CELL = ("instance", "alpha", "policy", "horizon", "runs", "seed")
 def write_tables(folder: Path, outcomes: Sequence[Outcome]) -> list[Path]:
     """Write `terminal.csv`, `curves.csv`, `events.csv` and `cells.csv`; return their paths.
 
-    - `terminal.csv`: a row per run, with its regrets at the horizon and the arm it ended on;
+    - `terminal.csv`: a row per run, with its regrets at the horizon, the share of its late pulls that went to
+      a*, and the arms that it settled on and ended on, empty where there is none;
     - `curves.csv`: a row per cell and checkpoint, with mean and 20-80 percentiles of each regret;
     - `events.csv`: a row per conclusion of a run;
     - `cells.csv`: a row per cell, with its size and the seconds that it took.
     """
     tables = {
-        "terminal.csv": ((*_CELL, "run", "cost", "quality", "summed", "final_arm"), _terminal(outcomes)),
+        "terminal.csv": ((*_CELL, "run", *_REGRETS, *_ENDS), _terminal(outcomes)),
         "curves.csv": (
             (*_CELL, "time", *(f"{r}_{s}" for r in _REGRETS for s in ("mean", "p20", "p80"))),
             _curves(outcomes),
@@ -46,6 +47,7 @@ def write_tables(folder: Path, outcomes: Sequence[Outcome]) -> list[Path]:
 
 
 _REGRETS = ("cost", "quality", "summed")
+_ENDS = ("late_share", "settled_arm", "final_arm")
 
 
 def _told(outcome: Outcome) -> tuple[object, ...]:
@@ -56,9 +58,13 @@ def _terminal(outcomes: Iterable[Outcome]) -> Iterator[tuple[object, ...]]:
     for outcome in outcomes:
         result = outcome.result
         names = result.problem.names
+        late = result.late_share.tolist()
         for run in range(result.runs):
             ends = (float(getattr(result, f"{regret}_regret")[run, -1]) for regret in _REGRETS)
-            yield (*_told(outcome), run, *ends, names[result.final_arm[run]])
+            arms = (
+                names[arm] if arm >= 0 else "" for arm in (result.settled_arm[run], result.final_arm[run])
+            )
+            yield (*_told(outcome), run, *ends, late[run], *arms)
 
 
 def _curves(outcomes: Iterable[Outcome]) -> Iterator[tuple[object, ...]]:

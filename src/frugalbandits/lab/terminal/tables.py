@@ -18,8 +18,8 @@ from frugalbandits.core.contract import Policy
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result, Summary
-from frugalbandits.lab.terminal.widths import Column, fitted, plain_table
-from frugalbandits.lab.text import counted, printable, readable
+from frugalbandits.lab.terminal.widths import Column, fitted, side_by_side
+from frugalbandits.lab.text import counted, percent, printable, readable, seconds
 
 __all__ = [
     "Cell",
@@ -84,10 +84,10 @@ def instance_table(instances: Sequence[tuple[str, Problem, str]], width: int) ->
 
 
 def regret_table(cells: Sequence[Cell], width: int) -> Group:
-    """Return the policies' regret at the horizon on one problem: a title, a table and a note.
+    """Return how the policies did on one problem: a title, a table of regret and of success, and a note.
 
-    Where a mean and its percentiles do not fit side by side into `width` columns, the percentiles go
-    below the mean.
+    Numbers are never cut: where a mean and its percentiles do not fit side by side into `width` columns, the
+    percentiles go below the mean, and where that is too wide as well, each policy has lines of its own.
     """
     instance, first = cells[0].instance, cells[0].result
     problem = first.problem
@@ -98,32 +98,40 @@ def regret_table(cells: Sequence[Cell], width: int) -> Group:
         f"a* is {printable(problem.names[optimal])} "
         f"(mean {readable(problem.means[optimal])}, cost {readable(problem.costs[optimal])})"
     )
-    tables = []
-    for separator in (" ", "\n"):
-        table = plain_table(
-            "policy", "summed regret", "cost regret", "quality regret", f"ended{separator}on a*", "seconds"
-        )
-        for column in table.columns[1:]:
-            column.justify = "right"
-        lowest = min(cell.result.summary().mean for cell in cells)
-        for cell in cells:
-            result = cell.result
-            summed = result.summary()
-            table.add_row(
+    heads = ("summed regret", "cost regret", "quality regret", "late on a*", "settled on a*", "seconds")
+    columns = [Column("policy", "name"), *map(Column, heads)]
+    forms = [_regret_rows(cells, *breaks) for breaks in ((" ", " "), ("\n", " "), ("\n", "\n"))]
+    tables = (side_by_side(columns, rows, width) for rows in forms)
+    table = next((table for table in tables if table is not None), None) or fitted(columns, forms[0], width)
+    note = (
+        f"mean [20th, 80th percentile] over the runs; late: pulls after t = {first.late_from:,}; settled: "
+        "runs that deemed a* optimal and kept to it, with a dash for policies that never do"
+    )
+    return Group(Text(title, _BOLD), table, Text(note, _DIM))
+
+
+def _regret_rows(cells: Sequence[Cell], before: str, within: str) -> list[list[Text]]:
+    """Return a row per policy, with these separators before and within a mean's percentiles."""
+    lowest = min(cell.result.summary().mean for cell in cells)
+    rows = []
+    for cell in cells:
+        result = cell.result
+        summed = result.summary()
+        best = summed.mean == lowest and len(cells) > 1
+        rows.append(
+            [
                 Text(printable(result.policy), _BOLD),
-                _band(summed, separator, _OPTIMAL if summed.mean == lowest and len(cells) > 1 else _BOLD),
-                _band(result.summary("cost"), separator),
-                _band(result.summary("quality"), separator),
-                f"{result.found_optimal:.0%}",
-                f"{cell.seconds:.2f}" if cell.seconds < 100 else f"{cell.seconds:,.0f}",
-            )
-        tables.append(table)
-    side_by_side, below = tables
-    fits = Console(width=10_000).measure(side_by_side).maximum <= width
-    note = Text("mean [20th, 80th percentile] over the runs", _DIM)
-    return Group(Text(title, _BOLD), side_by_side if fits else below, note)
+                _band(summed, before, within, _OPTIMAL if best else _BOLD),
+                _band(result.summary("cost"), before, within),
+                _band(result.summary("quality"), before, within),
+                Text(percent(result.late_on_optimal)),
+                Text(percent(result.settled_on_optimal)),
+                Text(seconds(cell.seconds)),
+            ]
+        )
+    return rows
 
 
-def _band(summary: Summary, separator: str, style: Style | None = None) -> Text:
+def _band(summary: Summary, before: str, within: str, style: Style | None = None) -> Text:
     text = Text(readable(summary.mean), style or "")
-    return text.append(f"{separator}[{readable(summary.low)}, {readable(summary.high)}]", _DIM)
+    return text.append(f"{before}[{readable(summary.low)},{within}{readable(summary.high)}]", _DIM)

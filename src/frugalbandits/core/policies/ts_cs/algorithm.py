@@ -91,6 +91,7 @@ class TSCS(Policy):
     title: ClassVar[str] = "Thompson sampling (Sinha et al. 2021)"
     plan: ClassVar[Any] = staticmethod(plan)
     randomised: ClassVar[bool] = True
+    concludes: ClassVar[bool] = False
 
     def start(self, setting: Setting) -> TSCSState:
         arms = len(setting.costs)

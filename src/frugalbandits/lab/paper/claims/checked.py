@@ -10,9 +10,9 @@ from frugalbandits.lab.paper.claims import failures as claims_failures
 from frugalbandits.lab.paper.claims import guarantees as claims_main
 from frugalbandits.lab.paper.claims.ablations import EventRow, event_times
 from frugalbandits.lab.paper.claims.evidence import NOT_TESTED, PLACES, Evidence, Finding, Untestable, Verdict
-from frugalbandits.lab.paper.experiments import PAPER_POLICIES
+from frugalbandits.lab.paper.experiments import PAPER_POLICIES, experiment, experiments
 from frugalbandits.lab.result import ratio
-from frugalbandits.lab.sweeps.cells import Outcome
+from frugalbandits.lab.sweeps.cells import Outcome, Settings
 from frugalbandits.lab.text import counted
 
 __all__ = ["VERDICTS", "Claim", "EventRow", "FactorRow", "check_claims", "event_times", "factors"]
@@ -32,6 +32,7 @@ class Claim(NamedTuple):
     measured: str  # what was measured, with numbers
     verdict: Verdict
     rule: str  # how the verdict is computed
+    wants: str = ""  # the experiment to run, where results that it needs are missing
 
 
 def check_claims(outcomes: Sequence[Outcome]) -> list[Claim]:
@@ -48,16 +49,29 @@ def check_claims(outcomes: Sequence[Outcome]) -> list[Claim]:
     claims = []
     for check in _CHECKS:
         missing = sum(cell not in evidence for cell in check.needs)
+        wants = ""
         if missing:
             need = f"{missing} of the {counted(len(check.needs), 'result')} that it needs"
             found = Finding(NOT_TESTED, f"{need} {'is' if missing == 1 else 'are'} missing.")
+            wants = _experiment_with(check.needs)
         else:
             try:
                 found = check.find(evidence)
             except Untestable as why:
                 found = Finding(NOT_TESTED, f"{str(why).capitalize()}.")
-        claims.append(Claim(check.key, check.place, check.words, found.measured, found.verdict, check.rule))
+        claims.append(
+            Claim(check.key, check.place, check.words, found.measured, found.verdict, check.rule, wants)
+        )
     return claims
+
+
+def _experiment_with(needs: Sequence[tuple[str, float, str]]) -> str:
+    """Return the first experiment that runs all of these cells."""
+    for name in experiments():
+        cells = {(cell.instance, cell.alpha, cell.policy) for cell in experiment(name).cells(Settings())}
+        if cells.issuperset(needs):
+            return name
+    raise AssertionError(f"no experiment runs all of {needs}")
 
 
 class FactorRow(NamedTuple):

@@ -15,6 +15,7 @@ from frugalbandits.lab.sweeps.cells import Outcome
 from frugalbandits.lab.text import title
 
 __all__ = [
+    "CORRECT",
     "DOES_NOT_HOLD",
     "HOLDS",
     "NEARLY_ALL",
@@ -46,7 +47,8 @@ NOT_TESTED: Verdict = "not tested"
 PLACES: tuple[Place, ...] = tuple((name, alpha) for name in INSTANCES for alpha in ALPHAS)
 #: The share of runs, or of places, that counts as nearly all.
 NEARLY_ALL = 0.9
-_LATE = 0.8  # the last part of the horizon starts here
+#: The share of late pulls, or of runs, on a* that a policy with a guarantee should have.
+CORRECT = 0.95
 _LINEAR = 0.5  # of the average growth
 _FEWEST_CHECKPOINTS = 5
 
@@ -119,13 +121,13 @@ def late_growth(result: Result) -> NDArray[np.float64]:
     """
     if len(result.times) < _FEWEST_CHECKPOINTS:
         raise Untestable(f"{len(result.times)} checkpoints are too few to see a slope")
-    late = int(np.searchsorted(result.times, _LATE * result.horizon, side="right")) - 1
-    if late < 0:
+    if not result.late_from:
         raise Untestable("the checkpoints are too late to see a slope")
     regret = result.summed_regret
     total = regret[:, -1]
-    rest = 1 - result.times[late] / result.horizon
-    share = np.divide(total - regret[:, late], total, out=np.zeros_like(total), where=total > 0)
+    rest = 1 - result.late_from / result.horizon
+    before = regret[:, np.searchsorted(result.times, result.late_from)]
+    share = np.divide(total - before, total, out=np.zeros_like(total), where=total > 0)
     return np.asarray(share / rest)
 
 
@@ -142,7 +144,7 @@ def steady_from(result: Result) -> int:
     regret = np.concatenate([[0.0], result.summed_regret.mean(axis=0)])
     clock = np.concatenate([[0], result.times])
     rate = np.diff(regret) / np.diff(clock)
-    late = float(np.mean(rate[clock[1:] > _LATE * result.horizon]))
+    late = float(np.mean(rate[clock[1:] > result.late_from]))
     slow = np.flatnonzero(rate < _LINEAR * late)
     return int(clock[slow[-1] + 1]) if slow.size else 0
 

@@ -143,11 +143,9 @@ def _late(evidence: Evidence) -> Finding:
         return Finding(DOES_NOT_HOLD, f"The regret of {percent(growing)} of the runs grows in the end.")
     start = steady_from(result)
     share = start / result.horizon
-    arms, counts = np.unique(result.final_arm[linear], return_counts=True)
-    arm = int(arms[np.argmax(counts)])
+    late = result.late_pulls[linear]
+    arm = int(np.argmax(late.sum(axis=0)))
     problem = result.problem
-    fifth = int(np.searchsorted(result.times, 0.8 * result.horizon))
-    late = result.pulls[linear, -1] - result.pulls[linear, fifth]
     only = float(np.mean(late[:, arm] == late.sum(axis=1)))
     in_time = _LATE_START / 2 <= share <= _LATE_START * 2
     cheap = bool(problem.costs[arm] < problem.costs[problem.optimal_arm])

@@ -11,7 +11,7 @@ from frugalbandits.lab.paper.claims.checked import factors
 from frugalbandits.lab.paper.claims.evidence import Evidence
 from frugalbandits.lab.paper.experiments import INSTANCES, PAPER_POLICIES
 from frugalbandits.lab.sweeps.cells import Outcome
-from frugalbandits.lab.text import readable, shown, title
+from frugalbandits.lab.text import DASH, readable, shown, title
 
 __all__ = ["least_tables"]
 
@@ -34,7 +34,7 @@ def least_tables(outcomes: Sequence[Outcome]) -> list[Table]:
             for policy in PAPER_POLICIES:
                 ratio = ratios.get(policy)
                 if ratio is None or math.isinf(ratio):
-                    cells.append(Cell("\u2013"))
+                    cells.append(Cell(DASH))
                     continue
                 mark: Mark = "weak" if ratio < 1 else "strong" if ratio == min(ratios.values()) else ""
                 cells.append(Cell(shown(ratio), mark=mark))

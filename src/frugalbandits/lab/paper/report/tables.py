@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import NamedTuple
 
@@ -13,24 +13,25 @@ import numpy as np
 
 from frugalbandits.lab.documents.parts import Cell, Mark, Table
 from frugalbandits.lab.paper.claims.checked import Claim, event_times, factors
-from frugalbandits.lab.paper.claims.evidence import Evidence, places
+from frugalbandits.lab.paper.claims.evidence import CORRECT, Evidence, places
 from frugalbandits.lab.paper.experiments import ALPHAS, INSTANCES, PAPER_POLICIES
+from frugalbandits.lab.result import Result
 from frugalbandits.lab.sweeps.cells import Outcome
-from frugalbandits.lab.text import counted, percent, readable, seconds, shown, title
+from frugalbandits.lab.text import DASH, counted, percent, readable, seconds, shown, title
 
 __all__ = [
     "RunTime",
     "claims_table",
-    "correct_tables",
     "event_table",
     "regret_tables",
+    "right_arm_tables",
     "run_times",
     "runtime_table",
     "settings_table",
     "system_table",
 ]
 
-_NONE = Cell("\N{EN DASH}")
+_NONE = Cell(DASH)
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -75,35 +76,39 @@ def regret_tables(outcomes: Sequence[Outcome]) -> list[Table]:
     return tables
 
 
-def correct_tables(outcomes: Sequence[Outcome]) -> list[Table]:
-    """Return, for each instance, the share of runs that ended on a*, by alpha and policy."""
+def right_arm_tables(outcomes: Sequence[Outcome]) -> list[Table]:
+    """Return, for each instance, the share of late pulls on a* and of runs that settled on it, by alpha."""
     evidence = Evidence(outcomes)
+    whats: tuple[tuple[str, Callable[[Result], float | None]], ...] = (
+        ("late pulls that went to the optimal arm a*", lambda result: result.late_on_optimal),
+        ("runs that settled on the optimal arm a*", lambda result: result.settled_on_optimal),
+    )
     tables = []
     for name in INSTANCES:
-        shares: dict[str, list[float]] = {policy: [] for policy in PAPER_POLICIES}
-        rows = []
-        for alpha in ALPHAS:
-            cells = [Cell(f"{alpha:g}")]
-            for policy in PAPER_POLICIES:
-                if (name, alpha, policy) in evidence:
-                    shares[policy].append(evidence.result((name, alpha), policy).found_optimal)
-                    cells.append(_share(shares[policy][-1]))
-                else:
-                    cells.append(_NONE)
-            if any(cell != _NONE for cell in cells[1:]):
-                rows.append(tuple(cells))
-        if len(rows) > 1:
-            means = [_share(float(np.mean(each))) if each else _NONE for each in shares.values()]
-            rows.append((Cell("all"), *means))
-        if rows:
-            heads = ("alpha", *map(title, PAPER_POLICIES))
-            caption = f"{title(name)}: share of runs that ended on the optimal arm a*"
-            tables.append(Table(caption, heads, "r" * len(heads), tuple(rows)))
+        for what, share_of in whats:
+            shares: dict[str, list[float]] = {policy: [] for policy in PAPER_POLICIES}
+            rows = []
+            for alpha in ALPHAS:
+                known = [policy for policy in PAPER_POLICIES if (name, alpha, policy) in evidence]
+                cells = dict.fromkeys(PAPER_POLICIES, _NONE)
+                for policy in known:
+                    share = share_of(evidence.result((name, alpha), policy))
+                    if share is not None:
+                        shares[policy].append(share)
+                        cells[policy] = _share(share)
+                if known:
+                    rows.append((Cell(f"{alpha:g}"), *cells.values()))
+            if len(rows) > 1:
+                means = [_share(float(np.mean(each))) if each else _NONE for each in shares.values()]
+                rows.append((Cell("all"), *means))
+            if rows:
+                heads = ("alpha", *map(title, PAPER_POLICIES))
+                tables.append(Table(f"{title(name)}: share of {what}", heads, "r" * len(heads), tuple(rows)))
     return tables
 
 
 def _share(share: float) -> Cell:
-    return Cell(percent(share), mark="" if round(share, 2) >= 0.95 else "weak")
+    return Cell(percent(share), mark="" if share >= CORRECT else "weak")
 
 
 def event_table(outcomes: Sequence[Outcome]) -> Table | None:
@@ -115,7 +120,7 @@ def event_table(outcomes: Sequence[Outcome]) -> Table | None:
             Cell(_with_error(row.cof_mean, row.cof_error), _without(row.cof_missing, row.runs)),
             Cell(title(row.variant)),
             Cell(_with_error(row.variant_mean, row.variant_error), _without(row.variant_missing, row.runs)),
-            Cell(f"{row.difference:+.1f}" if math.isfinite(row.difference) else "\N{EN DASH}"),
+            Cell(f"{row.difference:+.1f}" if math.isfinite(row.difference) else DASH),
         )
         for row in event_times(outcomes)
     )
