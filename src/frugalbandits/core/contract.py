@@ -15,7 +15,7 @@ then returns the same batch and notes nothing twice.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from frugalbandits.core.jit import inlined, inner
 from frugalbandits.core.options import cost_order
-from frugalbandits.core.quality import AtLeast, Quality, RelativeToBest, finite_number
+from frugalbandits.core.quality import AtLeast, Quality, RelativeToBest
 from frugalbandits.errors import InputError
 
 __all__ = [
@@ -43,10 +43,6 @@ __all__ = [
     "Tally",
     "all_seen",
     "any_pending",
-    "check_choice",
-    "check_delta",
-    "check_flag",
-    "check_tolerance",
     "copied",
     "handed",
     "mean",
@@ -233,53 +229,6 @@ def mean(state: Any, arm: int) -> float:
 def radius(width: float, pulls: int) -> float:
     """Confidence radius width / sqrt(n), without limit before the first reward."""
     return width / np.sqrt(pulls) if pulls > 0 else np.inf
-
-
-def check_delta(delta: float | None) -> float | None:
-    """Return the error tolerance, which lies between 0 and 1, or None."""
-    if delta is None:
-        return None
-    value = finite_number("delta", delta)
-    if not 0.0 < value < 1.0:
-        raise InputError(f"delta must lie strictly between 0 and 1, but it is {delta!r}")
-    return value
-
-
-def check_tolerance(tolerance: float) -> float:
-    """Return what counts as close enough to the threshold, which lies in [0, 1]."""
-    value = finite_number("tolerance", tolerance)
-    if not 0.0 <= value <= 1.0:
-        raise InputError(f"tolerance must lie in [0, 1], but it is {tolerance!r}")
-    return value
-
-
-def check_flag(what: str, value: bool) -> bool:
-    """Return a truth value; nothing else is taken for one.
-
-    Examples
-    --------
-    >>> check_flag("combine", "no")
-    Traceback (most recent call last):
-    ...
-    frugalbandits.errors.InputError: combine must be True or False, but it is 'no'
-    """
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{what} must be True or False, but it is {value!r}")
-    return bool(value)
-
-
-def check_choice(what: str, value: str, choices: Sequence[str]) -> None:
-    """Raise an InputError unless the value is one of some words.
-
-    Examples
-    --------
-    >>> check_choice("goal", "glory", ("regret", "conclusion"))
-    Traceback (most recent call last):
-    ...
-    frugalbandits.errors.InputError: goal must be 'regret' or 'conclusion', but it is 'glory'
-    """
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{what} must be {' or '.join(map(repr, choices))}, but it is {value!r}")
 
 
 @inlined

@@ -62,5 +62,5 @@ def test_claims_that_the_results_cannot_decide_come_last():
 
 
 def test_the_screen_shows_run_times():
-    text = printed(page.summary_table([world()[NU2_WITHOUT]]), 100)
+    text = printed(page.summary_table([world()[NU2_WITHOUT]], 100), 100)
     assert re.search(r"COF \(no combine\) +1 +20,000,000 +0.50 +40,000,000", text)

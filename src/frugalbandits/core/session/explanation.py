@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from frugalbandits.core.contract import Policy, Setting
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, quality_to_dict
 from frugalbandits.core.tables import html_table, text_table
 
-__all__ = ["ArmReport", "Explanation"]
+__all__ = ["ArmReport", "Explanation", "explained"]
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,64 @@ class Explanation:
         name = self.quality.reference if isinstance(self.quality, RelativeTo) else self.best
         found = [arm for arm in self.arms if arm.name == name and arm.mean is not None]
         return None if isinstance(self.quality, AtLeast) or not found else found[0]
+
+
+def explained(
+    policy: Policy,
+    label: str,
+    state: Any,
+    setting: Setting,
+    names: tuple[str, ...],
+    asked: Sequence[int],
+    events: tuple[tuple[int, str, str], ...],
+    decisions: int,
+) -> Explanation:
+    """Return what a policy believes in a state; names and decisions by option are in the order of cost."""
+    bounds = policy.bounds(state)
+    tally = state.tally
+
+    def status(rank: int) -> str:
+        if tally.pulls[rank] or bounds.status[rank] == "not needed":
+            return bounds.status[rank]
+        return "awaiting feedback" if tally.pending[rank] else "not seen yet"
+
+    reports = tuple(
+        ArmReport(
+            name=name,
+            cost=float(setting.costs[rank]),
+            pulls=int(tally.pulls[rank]),
+            pending=int(tally.pending[rank]),
+            mean=float(tally.sums[rank] / tally.pulls[rank]) if tally.pulls[rank] else None,
+            lcb=_end(bounds.lower[rank]),
+            ucb=_end(bounds.upper[rank]),
+            status=status(rank),
+            evidence=None if bounds.evidence is None else _finite(bounds.evidence[rank]),
+            decisions=asked[rank],
+        )
+        for rank, name in enumerate(names)
+    )
+    settled = [name for _, kind, name in events if kind == "optimal"]
+    return Explanation(
+        policy=label,
+        quality=setting.quality,
+        horizon=setting.horizon,
+        decisions=decisions,
+        arms=reports,
+        candidate=names[bounds.candidate] if bounds.candidate >= 0 else None,
+        decision=settled[0] if settled else None,
+        events=events,
+        needed=bounds.needed,
+        likely=names[bounds.likely] if bounds.likely >= 0 else None,
+    )
+
+
+def _end(value: float) -> float | None:
+    """Return the end of an interval of means, within [0, 1]."""
+    return min(max(float(value), 0.0), 1.0) if math.isfinite(value) else None
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _mean(arm: ArmReport) -> float:

@@ -6,7 +6,6 @@ known by then: pulls whose feedback is still out count towards balance but not t
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 import threading
@@ -22,10 +21,11 @@ from frugalbandits.core.contract import EVENTS, Batch, Policy, Setting, copied, 
 from frugalbandits.core.files import write_text
 from frugalbandits.core.options import check_horizon, check_options, check_reference, cost_order
 from frugalbandits.core.planner import planner_of
-from frugalbandits.core.quality import Quality, check_quality, finite_number, quality_to_dict
+from frugalbandits.core.quality import Quality, check_quality, quality_to_dict
 from frugalbandits.core.registry import resolve
 from frugalbandits.core.session import arrays, stored
-from frugalbandits.core.session.explanation import ArmReport, Explanation
+from frugalbandits.core.session.explanation import Explanation, explained
+from frugalbandits.core.session.feedback import checked_reward, plain_copy
 from frugalbandits.errors import (
     HorizonWarning,
     InputError,
@@ -182,7 +182,7 @@ class Session:
         >>> session.metadata(2)
         {'request': 17}
         """
-        kept = None if metadata is None else _plain_copy(metadata)
+        kept = None if metadata is None else plain_copy(metadata)
         if n is None:
             with self._lock:
                 return self._hand_out(kept)
@@ -193,7 +193,7 @@ class Session:
 
     def tell(self, id: int, reward: float) -> None:
         """Report how good a decision was, as a number from 0 to 1; once per decision, in any order."""
-        value = _checked_reward(id, reward)
+        value = checked_reward(id, reward)
         with self._lock:
             self._fold_in(self._known(id), value)
 
@@ -208,7 +208,7 @@ class Session:
         {}
         """
         pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
-        rewards = [(id_, _checked_reward(id_, reward)) for id_, reward in pairs]
+        rewards = [(id_, checked_reward(id_, reward)) for id_, reward in pairs]
         with self._lock:
             known = [(self._known(id_), value) for id_, value in rewards]
             told: set[int] = set()
@@ -228,7 +228,7 @@ class Session:
         """Return what `ask` was given to keep with a decision that waits for feedback; None if nothing."""
         with self._lock:
             kept = self._metadata.get(self._known(id))
-        return None if kept is None else _plain_copy(kept)
+        return None if kept is None else plain_copy(kept)
 
     def explain(self) -> Explanation:
         """Return what is believed of each option, what was spent and saved, and the decision so far."""
@@ -236,41 +236,15 @@ class Session:
             state = copied(self._state)
             asked, events, decisions = list(self._asked), tuple(self._events), self._next
         # Outside the lock: with hundreds of options this takes a while.
-        bounds = self._policy.bounds(state)
-        tally = state.tally
-
-        def status(rank: int) -> str:
-            if tally.pulls[rank] or bounds.status[rank] == "not needed":
-                return bounds.status[rank]
-            return "awaiting feedback" if tally.pending[rank] else "not seen yet"
-
-        reports = tuple(
-            ArmReport(
-                name=name,
-                cost=float(self._costs[self._order[rank]]),
-                pulls=int(tally.pulls[rank]),
-                pending=int(tally.pending[rank]),
-                mean=float(tally.sums[rank] / tally.pulls[rank]) if tally.pulls[rank] else None,
-                lcb=_end(bounds.lower[rank]),
-                ucb=_end(bounds.upper[rank]),
-                status=status(rank),
-                evidence=None if bounds.evidence is None else _finite(bounds.evidence[rank]),
-                decisions=asked[rank],
-            )
-            for rank, name in enumerate(self._by_rank)
-        )
-        settled = [name for _, kind, name in events if kind == "optimal"]
-        return Explanation(
-            policy=self._label,
-            quality=self._quality,
-            horizon=self._horizon,
-            decisions=decisions,
-            arms=reports,
-            candidate=self._by_rank[bounds.candidate] if bounds.candidate >= 0 else None,
-            decision=settled[0] if settled else None,
+        return explained(
+            policy=self._policy,
+            label=self._label,
+            state=state,
+            setting=self._setting,
+            names=self._by_rank,
+            asked=asked,
             events=events,
-            needed=bounds.needed,
-            likely=self._by_rank[bounds.likely] if bounds.likely >= 0 else None,
+            decisions=decisions,
         )
 
     def to_json(self) -> str:
@@ -425,32 +399,3 @@ class Session:
                 HorizonWarning,
                 stacklevel=3,
             )
-
-
-def _checked_reward(id_: object, reward: float) -> float:
-    if isinstance(reward, bool | np.bool_):
-        return float(reward)  # a thumb up or down
-    value = finite_number(f"the reward of decision {id_!r}", reward)
-    if not 0.0 <= value <= 1.0:
-        raise InputError(f"reward must lie in [0, 1], but for decision {id_!r} it is {reward!r}")
-    if value < 2.0**-8:
-        # Rounded to a multiple of 2**-60, so that sums are exact in any order: see `observe`.
-        value = (value + 2.0**-8) - 2.0**-8
-    return value
-
-
-def _plain_copy(metadata: Any) -> Any:
-    """Return a copy that no one else holds, as a stored session would give it back."""
-    try:
-        return json.loads(json.dumps(metadata, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"metadata must be what JSON can carry: {error}") from None
-
-
-def _end(value: float) -> float | None:
-    """Return the end of an interval of means, within [0, 1]."""
-    return min(max(float(value), 0.0), 1.0) if math.isfinite(value) else None
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -29,10 +29,6 @@ from frugalbandits.core.contract import (
     Setting,
     Tally,
     all_seen,
-    check_choice,
-    check_delta,
-    check_flag,
-    check_tolerance,
     handed,
     mean,
     new_journal,
@@ -53,6 +49,7 @@ from frugalbandits.core.policies.episodes import (
     settle,
     statuses,
 )
+from frugalbandits.core.settings import check_choice, check_delta, check_flag, check_tolerance
 
 __all__ = ["COF", "COFState"]
 

@@ -31,9 +31,6 @@ from frugalbandits.core.contract import (
     Setting,
     Tally,
     all_seen,
-    check_choice,
-    check_delta,
-    check_tolerance,
     handed,
     new_journal,
     new_tally,
@@ -63,6 +60,7 @@ from frugalbandits.core.policies.glr_cof.evidence import (
     penalty,
 )
 from frugalbandits.core.policies.glr_cof.sampling import arm_to_pull
+from frugalbandits.core.settings import check_choice, check_delta, check_tolerance
 
 __all__ = ["GLRCOF", "GLRCOFState"]
 
