@@ -14,6 +14,7 @@ from frugalbandits.core.contract import (
     Bounds,
     Journal,
     Policy,
+    Ranges,
     Setting,
     Tally,
     any_pending,
@@ -78,6 +79,10 @@ class Greedy(Policy):
         return GreedyState(
             new_tally(arms), new_journal(arms), 1 - setting.alpha, self.trial, np.full(1, -1, np.int64)
         )
+
+    def ranges(self, setting: Setting) -> Ranges:
+        """Return what the arrays that change lie between, so that a stored state can be checked."""
+        return {"chosen": (-1, len(setting.costs) - 1)}
 
     def bounds(self, state: GreedyState) -> Bounds:
         """Describe every arm for `Session.explain`."""

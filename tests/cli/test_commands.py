@@ -184,7 +184,7 @@ def test_points_stand_on_a_common_axis_on_the_right_side_of_the_threshold() -> N
 def test_instance_files_can_be_drawn(in_an_empty_folder: Path) -> None:
     fb.write_instance(fb.instance("nu1"), "mine.txt")
     assert good("instances", "mine.txt").splitlines()[0] == "mine.txt: 7 arms, alpha = 0.8"
-    Path("models.csv").write_text('name,cost,quality\n"small\n[red]",0.2,0.81\nlarge,3.0,0.84\n')
+    Path("models.csv").write_text('name,cost,quality\n"small\u202e[red]",0.2,0.81\nlarge,3.0,0.84\n')
     shown = good("instances", str(in_an_empty_folder / "models.csv"), "--alpha", "0.05")
     assert "small [red]" in shown
 

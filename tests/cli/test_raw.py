@@ -116,8 +116,10 @@ def test_goodreads_prints_unrated_reviews_apart() -> None:
 
 def test_names_cannot_move_the_cursor() -> None:
     Path("movies.csv").write_text("movieId,title,genres\n1,a,\x1b[2J|[bold]\n2,b,Drama\n")
+    assert r"but one is '\x1b[2J'" in refused(*MOVIELENS)
+    Path("movies.csv").write_text("movieId,title,genres\n1,a,x\u202ey|[bold]\n2,b,Drama\n")
     out = good(*MOVIELENS)
-    assert " [2J" in out
+    assert "x y" in out
     assert "[bold]" in out
 
 

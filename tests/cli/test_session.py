@@ -33,12 +33,12 @@ def test_sessions_of_every_version_are_shown(path: Path) -> None:
 
 
 def test_names_cannot_move_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = fb.Session(costs={"[red]small": 0.2, "a\x9bb": 3.0}, alpha=0.1, horizon=100)
+    session = fb.Session(costs={"[red]small": 0.2, "a\u202eb": 3.0}, alpha=0.1, horizon=100)
     session.save("odd.json")
     for width in ("40", "120"):
         monkeypatch.setenv("COLUMNS", width)
         shown = good("session", "show", "odd.json")
-        assert "[red]small" in shown and "a b" in shown and "\x9b" not in shown
+        assert "[red]small" in shown and "a b" in shown and "\u202e" not in shown
 
 
 def broken() -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -170,6 +171,7 @@ def _make(wishes: _Wishes, read: Callable[[_Show], ratings.GenreRatings]) -> Non
     costs = None if wishes.costs is None else ratings.read_costs(wishes.costs)
     _prepare_instance(wishes.out)
     prepare(wishes.plot, "--plot", FIGURES)
+    import_module("polars")  # its import puts a handler of Ctrl-C in the place of any that is there
     with interruptible(INTERRUPTED), _progress() as show:
         found = read(show)
     problem = found.to_problem(wishes.reward, wishes.above, costs, wishes.seed, wishes.alpha)

@@ -258,7 +258,9 @@ def finite_number(what: str, value: float) -> float:
     try:
         number = float(value)
     except OverflowError:
-        raise InputError(f"{what} must be finite, but it is beyond the range of floats") from None
+        # Python writes no number of thousands of digits.
+        size = f"{value!r:.12}..." if abs(value) < 10**4000 else "a number of thousands of digits"
+        raise InputError(f"{what} must be finite, but it is {size}, beyond the range of floats") from None
     except (TypeError, ValueError):
         raise InputError(f"{what} must be a number, but it is {value!r}") from None
     if not math.isfinite(number):

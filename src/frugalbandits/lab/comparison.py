@@ -15,7 +15,7 @@ from rich.console import Console
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.options import check_horizon
 from frugalbandits.core.quality import RelativeToBest
-from frugalbandits.core.registry import resolve
+from frugalbandits.core.registry import policies, resolve
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab import terminal
 from frugalbandits.lab.bounds import LeastRegret, least_regret
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "compare"]
 
-# GLR-COF and the paper's five.
-_POLICIES = ("cof", "glr-cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs")
 _REGRETS: dict[Literal["summed", "cost", "quality"], Objective] = {
     "summed": "sum",
     "cost": "cost",
@@ -203,7 +201,7 @@ def compare(
     >>> [result.policy for result in comparison]
     ['etc-cs', 'pe-cs']
     >>> comparison.to_polars().shape
-    (2, 16)
+    (2, 17)
     """
     name = title(problem) if isinstance(problem, str) else "problem"
     problem = as_problem(problem)
@@ -230,9 +228,17 @@ def compare(
 def _chosen(problem: Problem, policies: Sequence[str | Policy] | None) -> list[str | Policy]:
     if policies is None:
         paper = isinstance(problem.quality, RelativeToBest)
-        return [name for name in _POLICIES if paper or resolve(name).any_bar]
+        return [name for name in _one_of_each_kind() if paper or resolve(name).any_bar]
     if isinstance(policies, str | Policy) or not policies:
         raise InputError(f"policies must be a list of names or policies, but it is {policies!r}")
     for policy in policies:
         resolve(policy)
     return list({str(policy): policy for policy in policies}.values())
+
+
+def _one_of_each_kind() -> list[str]:
+    """Return the first registered name of each kind of policy."""
+    first: dict[type[Policy], str] = {}
+    for name in policies():
+        first.setdefault(type(resolve(name)), name)
+    return list(first.values())

@@ -103,7 +103,7 @@ def test_where_the_bound_says_nothing_there_is_no_ratio(monkeypatch):
     real = least_regret(PROBLEM, T)
     for value, early in ((0.0, False), (math.inf, False), (5.0, True), (5.0, False)):
         pulls = real.pulls + (T if early else 0)
-        changed = type(real)(value, pulls, (), "sum", T)
+        changed = type(real)(value, pulls, (), "sum", T, PROBLEM)
         monkeypatch.setattr(board_module, "least_regret", lambda *given, changed=changed: changed)
         row = row_of("paper", [made("a", [5])])
         assert row.comparable == (value == 5.0 and not early)

@@ -26,7 +26,7 @@ _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
 # Text is not squeezed into less than this.
 _SHORTEST = 12
-_BREAKS = " -/_"
+_BREAKS = " -/_:,"
 
 
 class Column(NamedTuple):
