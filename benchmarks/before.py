@@ -1,4 +1,4 @@
-"""Section 8: the compiled simulator against another commit of this repository, in one run."""
+"""Section 9: the compiled simulator against another commit of this repository, in one run."""
 
 from __future__ import annotations
 

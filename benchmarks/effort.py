@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 __all__ = ["FULL", "POLICIES", "QUICK", "Effort"]
 
-# The policies of the paper's comparison; the two ablations of COF cost what COF costs.
-POLICIES = ("cof", "cof-cost-biased", "pe-cs", "ucb-cs", "ts-cs", "etc-cs")
+# GLR-COF and the policies of the paper's comparison; the two ablations of COF cost what COF costs.
+POLICIES = ("cof", "cof-cost-biased", "glr-cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Effort:
     imports: int  # new processes per measurement of an import
     warm_starts: int  # new processes per measurement of a first use with a warm cache
     first_uses: tuple[tuple[str, str], ...]  # (what, policy)
+    waiters: tuple[str, ...]  # policies that are asked while they are compiled, the default one first
     rivals: tuple[str, ...]  # packages that are installed beside this one
 
 
@@ -49,8 +50,9 @@ FULL = Effort(
         ("simulate", "ucb-cs"),
         ("simulate", "ts-cs"),
         ("simulate", "etc-cs"),
-        ("session", "cof"),
+        ("session", "glr-cof"),
     ),
+    waiters=("glr-cof", "cof", "ts-cs"),
     rivals=("river", "mabwiser", "pybandits"),
 )
 
@@ -68,5 +70,6 @@ QUICK = Effort(
     imports=1,
     warm_starts=1,
     first_uses=(("simulate", "etc-cs"),),
+    waiters=("glr-cof",),
     rivals=("river",),
 )

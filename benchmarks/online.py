@@ -55,9 +55,7 @@ def _case(problem: fb.Problem, lag: int, effort: Effort) -> dict[str, float]:
     means = dict(zip(problem.names, problem.means.tolist(), strict=True))
     costs = dict(zip(problem.names, problem.costs.tolist(), strict=True))
     times: dict[str, list[float]] = {}
-    for policy in fb.policies():
-        session = fb.Session(costs, problem.alpha, policy, HORIZON, seed=0)
-        _pairs_of_session(session, means, lag, _uniforms(200, 0))  # compiles
+    fb.warm_up()
     for seed in range(effort.sessions):
         uniforms = _uniforms(effort.pairs, seed)
         for policy in fb.policies():

@@ -22,11 +22,13 @@ import online
 import ratings
 import simulation
 import startup
+import waiting
 from effort import FULL, QUICK, Effort
 
 SECTIONS: dict[str, Callable[[Effort], str]] = {
     "simulation": simulation.section,
     "session": online.section,
+    "waiting": waiting.section,
     "growth": growth.section,
     "startup": startup.section,
     "ratings": ratings.section,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -75,26 +76,24 @@ def test_the_same_code_runs_uncompiled():
     assert plain == compiled
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.md",
-        "CONTRIBUTING.md",
-        "docs/sessions.md",
-        "docs/simulation.md",
-        "docs/reproduce.md",
-        "docs/theory.md",
-    ],
-)
-def test_code_in_the_documents_runs(name, tmp_path):
-    """Every block marked as python is run, in order, as one script."""
-    text = (Path(__file__).parents[2] / name).read_text(encoding="utf-8")
-    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    assert blocks
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The page on raw data has a test of its own, which makes the files that it reads.
+WITH_CODE = [
+    path for path in PAGES if path.stem != "raw-data" and "```python\n" in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.stem)
+def test_code_in_the_documents_runs(path, tmp_path):
+    """Every block of python is run, in order, as one script; a block of text after it is its output."""
+    text = path.read_text(encoding="utf-8")
     script = tmp_path / "document.py"
-    script.write_text("\n".join(blocks), encoding="utf-8")
+    script.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), encoding="utf-8")
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    for shown in re.findall(r"```python\n[^`]*```\n+```text\n(.*?)```", text, re.DOTALL):
+        assert shown in done.stdout
 
 
 MINE = """
