@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "images"
 BEFORE = "86e2ab4"  # the last commit without rooms
 
+# The one import that goes up: values show themselves through it (see pyproject.toml).
+DOOR = ("lab.shown", "lab.views")
 COLOURS = {"lab": "#2f6f9f", "core": "#2e7d4f"}
 OTHER = "#6b5a86"
 STEP, HEIGHT, WIDTH, GAP = 1.5, 0.8, 2.5, 0.5
@@ -41,7 +43,7 @@ def edges() -> tuple[set[str], Edges]:
     for module in graph.modules:
         for other in graph.find_modules_directly_imported_by(module):
             mine, theirs = room_of(module), room_of(other)
-            if mine and theirs and mine != theirs:
+            if mine and theirs and mine != theirs and (mine, theirs) != DOOR:
                 found[mine, theirs] += 1
     return rooms, found
 
