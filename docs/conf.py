@@ -11,3 +11,4 @@ autodoc_typehints = "none"
 napoleon_google_docstring = False
 # Compiled functions and array types of numpy have no pages to link to.
 nitpicky = False
+html_show_copyright = False

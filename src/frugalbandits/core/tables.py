@@ -7,6 +7,8 @@ from html import escape
 
 __all__ = ["html_table", "text_table"]
 
+_CELL = "padding:.2em .6em;border-bottom:1px solid rgba(128,128,128,.4)"
+
 
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> str:
     """Return a table in columns; those in `left` are flush left, the others flush right.
@@ -42,11 +44,11 @@ def html_table(
 
     def row(cells: Sequence[str], tag: str) -> str:
         written = (
-            f'<{tag} style="text-align:{"left" if i in left else "right"}">{escape(cell)}</{tag}>'
+            f'<{tag} style="text-align:{"left" if i in left else "right"};{_CELL}">{escape(cell)}</{tag}>'
             for i, cell in enumerate(cells)
         )
         return f"<tr>{''.join(written)}</tr>"
 
     text = "<br>".join(map(escape, lines))
     body = "".join(row(cells, "td") for cells in rows)
-    return f"<div><p>{text}</p><table><thead>{row(heads, 'th')}</thead><tbody>{body}</tbody></table></div>"
+    return f"<div><p>{text}</p><table style='border-collapse:collapse'><thead>{row(heads, 'th')}</thead><tbody>{body}</tbody></table></div>"
