@@ -11,7 +11,8 @@ import pytest
 import frugalbandits as fb
 from cli_harness import refused, started
 from frugalbandits.core.registry import resolve
-from frugalbandits.lab.driver import drive_of, warm_up_driver
+from frugalbandits.lab.driver import drive_of
+from frugalbandits.lab.warming import warm_up_driver
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 

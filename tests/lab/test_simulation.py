@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import frugalbandits as fb
 from frugalbandits.core.registry import policies
-from frugalbandits.lab.rewards import draw_sum
+from frugalbandits.lab.draws import draw_sum
 
 HORIZON = 3_000
 

@@ -16,7 +16,7 @@ from frugalbandits.cli.shapes import document
 from frugalbandits.core.jit import cache_root
 from frugalbandits.core.registry import resolve
 from frugalbandits.lab import terminal, text
-from frugalbandits.lab.driver import warm_up_driver
+from frugalbandits.lab.warming import warm_up_driver
 
 __all__ = ["warm_up"]
 

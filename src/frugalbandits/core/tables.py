@@ -51,4 +51,5 @@ def html_table(
 
     text = "<br>".join(map(escape, lines))
     body = "".join(row(cells, "td") for cells in rows)
-    return f"<div><p>{text}</p><table style='border-collapse:collapse'><thead>{row(heads, 'th')}</thead><tbody>{body}</tbody></table></div>"
+    start = f"<div><p>{text}</p><table style='border-collapse:collapse'>"
+    return f"{start}<thead>{row(heads, 'th')}</thead><tbody>{body}</tbody></table></div>"

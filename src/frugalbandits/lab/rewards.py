@@ -11,60 +11,24 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from frugalbandits.core.jit import compiled
 from frugalbandits.core.quality import Quality
 from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.lab.draws import Draws
 from frugalbandits.lab.logs import read_log
 from frugalbandits.lab.problem import Problem
 
 __all__ = [
     "Bernoulli",
     "BetaRewards",
-    "Draws",
     "Empirical",
     "RewardModel",
     "TwoPoint",
-    "draw_sum",
     "resolve_rewards",
 ]
-
-
-class Draws(NamedTuple):
-    """Rewards as numbers, cheapest arm first.
-
-    Arm k takes `values[starts[k]:starts[k + 1]]`; `chances` are the probabilities of each value given
-    that none of the values before it came. `shapes` (arms x 2) holds Beta parameters instead; it has no
-    rows when the rewards are finite.
-    """
-
-    starts: NDArray[np.int64]
-    values: NDArray[np.float64]
-    chances: NDArray[np.float64]
-    shapes: NDArray[np.float64]
-
-
-@compiled
-def draw_sum(draws: Any, arm: int, pulls: int, rng: Any) -> float:
-    """Draw the sum of the rewards of `pulls` pulls of one arm."""
-    total = 0.0
-    if len(draws.shapes) > 0:
-        for _ in range(pulls):
-            total += rng.beta(draws.shapes[arm, 0], draws.shapes[arm, 1])
-        return total
-    left = pulls
-    for i in range(draws.starts[arm], draws.starts[arm + 1]):
-        if left == 0:
-            break
-        chance = draws.chances[i]
-        count = left if chance >= 1.0 else rng.binomial(left, chance)
-        total += count * draws.values[i]
-        left -= count
-    return total
 
 
 class RewardModel(ABC):
