@@ -304,9 +304,6 @@ def test_times_of_a_real_run() -> None:
     assert 10_000 < times.mean < 100_000
 
 
-# Cost-biased sampling
-
-
 def test_cost_biased_shows_cost_and_quality_regret_apart() -> None:
     outs = outcomes("cost-biased")
     figure = plots.plot_cost_biased(outs)
