@@ -48,7 +48,15 @@ _DECIDE = {
     ),
 }
 
-_PEAK = "; import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+# The system's count of the highest memory may include that of the process that started this one.
+_PEAK = """
+try:
+    with open("/proc/self/status") as status:
+        print(next(int(line.split()[1]) for line in status if line.startswith("VmHWM")))
+except OSError:
+    import resource
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 
 
 class Installed(NamedTuple):
