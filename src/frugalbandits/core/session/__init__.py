@@ -1,6 +1,7 @@
 """Online decisions: the session, its stored form, and what it says of itself."""
 
 from frugalbandits.core.session.explanation import ArmReport, Explanation
-from frugalbandits.core.session.online import Decision, Session
+from frugalbandits.core.session.feedback import Decision
+from frugalbandits.core.session.online import Session
 
 __all__ = ["ArmReport", "Decision", "Explanation", "Session"]

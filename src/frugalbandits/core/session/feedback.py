@@ -1,16 +1,30 @@
-"""What comes with a decision, or back for it, checked: rewards and metadata."""
+"""A decision, and what comes with it or back for it: rewards and metadata, checked."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frugalbandits.core.quality import finite_number
 from frugalbandits.errors import InputError
 
-__all__ = ["checked_reward", "plain_copy"]
+__all__ = ["Decision", "checked_reward", "plain_copy"]
+
+
+class Decision(NamedTuple):
+    """One decision: tell its `id` what the option `arm` was worth."""
+
+    id: int
+    arm: str
+    reason: str
+    metadata: Any = None
+
+    @property
+    def option(self) -> str:
+        """The option, by its other name."""
+        return self.arm
 
 
 def checked_reward(id_: object, reward: float) -> float:

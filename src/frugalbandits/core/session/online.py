@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from frugalbandits.core.quality import Quality, check_quality, quality_to_dict
 from frugalbandits.core.registry import resolve
 from frugalbandits.core.session import arrays, stored
 from frugalbandits.core.session.explanation import Explanation, explained
-from frugalbandits.core.session.feedback import checked_reward, plain_copy
+from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy
 from frugalbandits.errors import (
     HorizonWarning,
     InputError,
@@ -34,21 +34,7 @@ from frugalbandits.errors import (
     UnknownDecision,
 )
 
-__all__ = ["Decision", "Session"]
-
-
-class Decision(NamedTuple):
-    """One decision: tell its `id` what the option `arm` was worth."""
-
-    id: int
-    arm: str
-    reason: str
-    metadata: Any = None
-
-    @property
-    def option(self) -> str:
-        """The option, by its other name."""
-        return self.arm
+__all__ = ["Session"]
 
 
 class Session:
