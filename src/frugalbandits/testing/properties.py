@@ -196,6 +196,7 @@ def storing_changes_nothing(policy: Policy, case: Case) -> None:
             return session
         text = session.to_json()
         again = Session.from_json(text)
+        again._planner = session._planner  # plain, as `session_of` has it
         demand(again.to_json() == text, "A session that was read is written in another way.")
         return again
 
