@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 
 __all__ = ["interruptible"]
 
@@ -31,23 +31,24 @@ def interruptible(farewell: str) -> Iterator[None]:
         os.write(2, f"{clear}{farewell}\n".encode())
         os._exit(130)
 
-    pressed: list[int] = []
     done = threading.Event()
+    # The signal itself writes to the socket, wherever the main thread is: one that comes just before a read
+    # that blocks is handled in Python only when that read ends, which may be never.
+    pressed, signalled = socket.socketpair()
+    signalled.setblocking(False)
 
     def watch() -> None:
-        while not done.wait(0.2):
-            if pressed and not done.wait(1.0):
-                leave()
-
-    def interrupted(signum: int, frame: FrameType | None) -> None:
-        # Nothing that takes a lock: the main thread may hold it just now.
-        pressed.append(signum)
-        raise KeyboardInterrupt
+        with pressed:
+            while heard := pressed.recv(1):
+                if heard[0] == signal.SIGINT and not done.wait(1.0):
+                    leave()
 
     threading.Thread(target=watch, daemon=True).start()
-    signal.signal(signal.SIGINT, interrupted)
+    woken = signal.set_wakeup_fd(signalled.fileno(), warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, before)
     try:
         yield
     finally:
         done.set()
-        signal.signal(signal.SIGINT, before)
+        signal.set_wakeup_fd(woken)
+        signalled.close()  # which ends the watch
