@@ -16,16 +16,12 @@ from frugalbandits.core.contract import (
     Policy,
     Ranges,
     Setting,
-    Tally,
-    any_pending,
-    handed,
-    mean,
     new_journal,
-    new_tally,
     note,
     single,
 )
 from frugalbandits.core.jit import compiled
+from frugalbandits.core.tally import Tally, any_pending, handed, mean, new_tally
 from frugalbandits.testing import check_policy
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 import frugalbandits as fb
-from frugalbandits.core.contract import EVENTS, Setting, observe
+from frugalbandits.core.contract import EVENTS, Setting
 from frugalbandits.core.jit import has_compiler, machine_code
 from frugalbandits.core.options import check_names, check_reference
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.core.registry import policies, resolve
+from frugalbandits.core.tally import observe
 from reference import Table
 
 DETERMINISTIC = [name for name in policies() if not resolve(name).randomised]

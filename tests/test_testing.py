@@ -14,7 +14,8 @@ import pytest
 
 import frugalbandits as fb
 from frugalbandits.core import registry
-from frugalbandits.core.contract import FOREVER, INFEASIBLE, OPTIMAL, Batch, Tally, handed, mean, note, single
+from frugalbandits.core.contract import FOREVER, INFEASIBLE, OPTIMAL, Batch, note, single
+from frugalbandits.core.tally import handed, mean
 from frugalbandits.testing import Case, ContractBroken, check_policy
 
 spec = spec_from_file_location("own_policy", Path(__file__).parents[1] / "examples" / "own_policy.py")
@@ -164,8 +165,7 @@ def goes_by_what_has_come_back(state, rng):
 class KeepsTooLittleOfWhatRoundingLeaves(Greedy):
     def start(self, setting):
         state = super().start(setting)
-        pulls, pending, sums, carry = state.tally
-        return state._replace(tally=Tally(pulls, pending, sums, carry.astype(np.float16)))
+        return state._replace(tally=state.tally._replace(carry=state.tally.carry.astype(np.float16)))
 
 
 @breaks("bounds and reasons are there at any time")

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
-from frugalbandits.core.contract import observe
 from frugalbandits.core.policies.glr_cof.evidence import (
     Arm,
     evidence_against,
@@ -19,6 +18,7 @@ from frugalbandits.core.policies.glr_cof.evidence import (
     interval,
     penalty,
 )
+from frugalbandits.core.tally import observe
 from harness import COSTS, cases, play, pull_from, run_in_turn, setting_of
 from reference import REFERENCES
 from reference.glr_cof import kl, proven_against

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
-from frugalbandits.core.contract import observe
+from frugalbandits.core.tally import observe
 from harness import setting_of
 
 POLICIES = [

@@ -16,7 +16,6 @@ from scipy.integrate import quad
 from scipy.stats import beta, binomtest, chi2_contingency, chisquare, ks_2samp
 
 import frugalbandits as fb
-from frugalbandits.core.contract import observe
 from frugalbandits.core.policies.ts_cs.epoch import (
     favourite,
     new_epoch,
@@ -30,6 +29,7 @@ from frugalbandits.core.policies.ts_cs.records import opened_in_place
 from frugalbandits.core.policies.ts_cs.stretch import UNKNOWN, draw_exception, settle
 from frugalbandits.core.policies.ts_cs.tails import ABOVE, BELOW, log_norm, mass, tail_point
 from frugalbandits.core.registry import resolve
+from frugalbandits.core.tally import observe
 from frugalbandits.lab.driver import drive_of
 from frugalbandits.lab.rewards import Bernoulli
 from harness import setting_of

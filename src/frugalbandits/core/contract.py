@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from frugalbandits.core.jit import inlined, inner
 from frugalbandits.core.options import cost_order
 from frugalbandits.core.quality import AtLeast, Quality, RelativeToBest
+from frugalbandits.core.tally import Tally
 from frugalbandits.errors import InputError
 
 __all__ = [
@@ -40,19 +41,10 @@ __all__ = [
     "Ranges",
     "Setting",
     "State",
-    "Tally",
-    "all_seen",
-    "any_pending",
     "copied",
-    "handed",
-    "mean",
     "new_journal",
-    "new_tally",
     "note",
-    "observe",
-    "radius",
     "single",
-    "unseen",
 ]
 
 Ints = NDArray[np.int64]
@@ -81,20 +73,37 @@ class Setting(NamedTuple):
     """What a policy is told before it starts: costs from cheapest to most expensive, the bar, the horizon.
 
     `horizon` is None where none was given; a policy that needs one says so in `start`. `reference` is the arm
-    that a bar relative to one arm names, by rank of cost; -1 for other bars.
+    that a bar relative to one arm names, by rank of cost; -1 for other bars. `worth` is what a unit of
+    quality is worth, in units of cost; None stands for the range of the costs. `memory` says how long what
+    was seen counts: None for ever, 0 until a change is noticed, N that it fades within N decisions as well.
+    `judge_price` is what feedback on one decision costs.
     """
 
     costs: Floats
     quality: Quality
     horizon: int | None
     reference: int = -1
+    worth: float | None = None
+    learn_costs: bool = False
+    memory: int | None = None
+    judge_price: float = 0.0
 
     @classmethod
-    def of(cls, costs: Floats, quality: Quality, horizon: int | None, reference: int | None) -> Setting:
+    def of(
+        cls,
+        costs: Floats,
+        quality: Quality,
+        horizon: int | None,
+        reference: int | None,
+        worth: float | None = None,
+        learn_costs: bool = False,
+        memory: int | None = None,
+        judge_price: float = 0.0,
+    ) -> Setting:
         """Return the setting of arms in the caller's order."""
         order = cost_order(costs)
         rank = -1 if reference is None else int(np.flatnonzero(order == reference)[0])
-        return cls(costs[order], quality, horizon, rank)
+        return cls(costs[order], quality, horizon, rank, worth, learn_costs, memory, judge_price)
 
     @property
     def alpha(self) -> float:
@@ -115,20 +124,6 @@ class Setting(NamedTuple):
     def level(self) -> float:
         """The fixed level, -1 for other bars."""
         return self.quality.level if isinstance(self.quality, AtLeast) else -1.0
-
-
-class Tally(NamedTuple):
-    """What has been seen of each arm.
-
-    `pending` counts pulls that were handed out and whose feedback is still out: they count towards
-    balance, never towards means. `sums` + `carry` is the sum of rewards to twice the precision of a
-    float, so that the order in which rewards arrive leaves no trace in the state.
-    """
-
-    pulls: Ints
-    pending: Ints
-    sums: Floats
-    carry: Floats
 
 
 class Journal(NamedTuple):
@@ -161,11 +156,6 @@ class Bounds(NamedTuple):
     likely: int = -1  # the arm that looks optimal, where pulls do not follow the candidate; -1 for none
 
 
-def new_tally(arms: int) -> Tally:
-    """Return the tally of arms that nobody has pulled yet."""
-    return Tally(np.zeros(arms, np.int64), np.zeros(arms, np.int64), np.zeros(arms), np.zeros(arms))
-
-
 def copied(state: Any) -> Any:
     """Return a state that nobody else changes."""
     if isinstance(state, np.ndarray):
@@ -182,26 +172,6 @@ def new_journal(arms: int, fixed: bool = False) -> Journal:
     return Journal(np.zeros(1, np.int64), np.zeros(entries, np.int64), np.zeros(entries, np.int64))
 
 
-@inlined
-def observe(state: Any, arm: int, pulls: int, reward_sum: float) -> None:
-    """Fold the rewards of `pulls` pulls of one arm into the state; draws no conclusion.
-
-    The sum is kept as two floats, the rounded sum and what rounding left over (Knuth's two-sum, then
-    renormalised). Rewards that are multiples of 2**-60, which every float from 1/256 to 1 is, are
-    summed exactly up to 2**33 pulls, so any order of tells gives the same state.
-    """
-    tally = state.tally
-    tally.pulls[arm] += pulls
-    before = tally.sums[arm]
-    total = before + reward_sum
-    part = total - before
-    lost = (before - (total - part)) + (reward_sum - part)
-    rest = tally.carry[arm] + lost
-    exact = total + rest
-    tally.sums[arm] = exact
-    tally.carry[arm] = rest - (exact - total)
-
-
 @inner
 def note(state: Any, kind: int, arm: int) -> None:
     """Add a conclusion to the journal; there is room for all that a policy can draw."""
@@ -210,55 +180,6 @@ def note(state: Any, kind: int, arm: int) -> None:
         journal.kinds[journal.length[0]] = kind
         journal.arms[journal.length[0]] = arm
         journal.length[0] += 1
-
-
-@inlined
-def handed(state: Any, arm: int) -> int:
-    """Count the pulls of an arm that were handed out, whether or not their feedback is back."""
-    return state.tally.pulls[arm] + state.tally.pending[arm]
-
-
-@inlined
-def mean(state: Any, arm: int) -> float:
-    """Mean reward of an arm, 0 before its first reward."""
-    pulls = state.tally.pulls[arm]
-    return state.tally.sums[arm] / pulls if pulls > 0 else 0.0
-
-
-@inlined
-def radius(width: float, pulls: int) -> float:
-    """Confidence radius width / sqrt(n), without limit before the first reward."""
-    return width / np.sqrt(pulls) if pulls > 0 else np.inf
-
-
-@inlined
-def all_seen(state: Any, among: int) -> bool:
-    """Tell whether a pull of every arm among the cheapest ones was handed out."""
-    least = handed(state, 0)
-    for k in range(1, among):
-        least = min(least, handed(state, k))
-    return least > 0
-
-
-@inner
-def unseen(state: Any, among: int) -> Ints:
-    """Arms among the cheapest ones of which no pull was handed out yet: the first batch of most policies."""
-    found = np.empty(among, np.int64)
-    count = 0
-    for k in range(among):
-        if handed(state, k) == 0:
-            found[count] = k
-            count += 1
-    return found[:count].copy()
-
-
-@inlined
-def any_pending(state: Any) -> bool:
-    """Tell whether feedback is still out."""
-    out = 0
-    for k in range(len(state.tally.pending)):
-        out += state.tally.pending[k]
-    return out > 0
 
 
 @inlined
@@ -285,6 +206,15 @@ class Policy(ABC):
     concludes: ClassVar[bool] = True
     #: True when `plan` draws random numbers; only then is it given a generator.
     randomised: ClassVar[bool] = False
+    #: True when its state has `usable`, one flag an arm, and only usable arms are planned; the bar is that of
+    #: all arms. Where it is False, a stand-in is taken for an arm that may not be pulled now.
+    minds_absence: ClassVar[bool] = False
+    #: True when its state has `bills`, and it goes by what uses have cost where `learn_costs` is set.
+    learns_costs: ClassVar[bool] = False
+    #: True when its state has `past`, and it notices that an arm has changed where `memory` is set.
+    forgets: ClassVar[bool] = False
+    #: True when its state has `wanted`, in which `plan` says whether feedback on its batch is worth having.
+    wants: ClassVar[bool] = False
     #: The compiled function ``plan(state, rng) -> Batch``.
     plan: ClassVar[Any]
 
@@ -308,7 +238,18 @@ class Policy(ABC):
                 f"{type(self).__name__} knows a quality bar relative to the best option only, but it is "
                 f"{setting.quality!r}; those that know others are: {', '.join(able)}"
             )
+        if setting.learn_costs and not self.learns_costs:
+            self._cannot("learn costs", "learns_costs")
+        if setting.memory is not None and not self.forgets:
+            self._cannot("notice that an option has changed", "forgets")
         return self.start(setting)
+
+    def _cannot(self, what: str, flag: str) -> NoReturn:
+        able = sorted(kind.__name__ for kind in Policy.__subclasses__() if vars(kind).get(flag))
+        raise InputError(
+            f"{type(self).__name__} cannot {what}: its definition has no such thing; those that can are: "
+            f"{', '.join(able)}"
+        )
 
     def settings_checked(self, **values: Any) -> None:
         """Replace settings by their checked values; for `__post_init__`, as the class is frozen."""

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.contract import Batch, Policy, observe
+from frugalbandits.core.contract import Batch, Policy
 from frugalbandits.core.jit import announced, compile_for, has_compiler, specialised
+from frugalbandits.core.tally import observe
 from frugalbandits.lab.draws import draw_sum
 
 __all__ = ["Drive", "drive_of", "prepare"]

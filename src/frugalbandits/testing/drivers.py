@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.contract import EVENTS, Batch, Policy, observe
+from frugalbandits.core.contract import EVENTS, Batch, Policy
 from frugalbandits.core.planner import Planner
 from frugalbandits.core.session import Session
+from frugalbandits.core.tally import observe
 from frugalbandits.errors import HorizonWarning
 from frugalbandits.testing.cases import Case
 

@@ -12,23 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from frugalbandits.core.contract import (
-    Batch,
-    Bounds,
-    Journal,
-    Policy,
-    Setting,
-    Tally,
-    any_pending,
-    handed,
-    mean,
-    new_journal,
-    new_tally,
-    radius,
-    single,
-)
+from frugalbandits.core.contract import Batch, Bounds, Journal, Policy, Setting, new_journal, single
 from frugalbandits.core.jit import compiled, inlined, inner
 from frugalbandits.core.quality import finite_number
+from frugalbandits.core.tally import Tally, any_pending, handed, mean, new_tally, radius
 from frugalbandits.errors import InputError
 
 __all__ = ["ETCCS", "ETCCSState"]

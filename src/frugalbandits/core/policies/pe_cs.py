@@ -24,15 +24,12 @@ from frugalbandits.core.contract import (
     Policy,
     Ranges,
     Setting,
-    Tally,
-    handed,
-    mean,
     new_journal,
-    new_tally,
     note,
     single,
 )
 from frugalbandits.core.jit import compiled, inner
+from frugalbandits.core.tally import Tally, handed, mean, new_tally
 from frugalbandits.errors import InputError
 
 __all__ = ["PECS", "PECSState"]

@@ -13,23 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from frugalbandits.core.contract import (
-    Batch,
-    Bounds,
-    Journal,
-    Policy,
-    Setting,
-    Tally,
-    all_seen,
-    any_pending,
-    mean,
-    new_journal,
-    new_tally,
-    radius,
-    single,
-    unseen,
-)
+from frugalbandits.core.contract import Batch, Bounds, Journal, Policy, Setting, new_journal, single
 from frugalbandits.core.jit import compiled, inlined, inner
+from frugalbandits.core.tally import Tally, all_seen, any_pending, mean, new_tally, radius, unseen
 
 __all__ = ["UCBCS", "UCBCSState"]
 

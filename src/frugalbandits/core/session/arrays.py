@@ -35,12 +35,14 @@ def load_arrays(state: Any, data: Any, policy: Policy, setting: Setting, version
         "tally.pending": (0, MOST),
         "tally.sums": (0.0, float(MOST)),
         "tally.carry": (-1.0, 1.0),
+        "tally.lost": (0, MOST),
         "journal.length": (0, len(state.journal.kinds)),
         "journal.kinds": (0, len(EVENTS) - 1),
         "journal.arms": (0, arms - 1),
         **policy.ranges(setting),
     }
-    _fill(state, data, "", ranges, policy.made_anew(version))
+    anew = policy.made_anew(version)
+    _fill(state, data, "", ranges, (*anew, "lost") if version < 5 else anew)
 
 
 def _fill(state: Any, data: Any, path: str, ranges: Ranges, anew: tuple[str, ...]) -> None:

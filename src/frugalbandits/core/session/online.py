@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalbandits.core.contract import EVENTS, Batch, Policy, Setting, copied, observe
+from frugalbandits.core.contract import EVENTS, Batch, Policy, Setting, copied
 from frugalbandits.core.files import write_text
 from frugalbandits.core.options import check_horizon, check_options, check_reference, cost_order
 from frugalbandits.core.planner import planner_of
@@ -26,6 +26,7 @@ from frugalbandits.core.registry import resolve
 from frugalbandits.core.session import arrays, stored
 from frugalbandits.core.session.explanation import Explanation, explained
 from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy
+from frugalbandits.core.tally import observe
 from frugalbandits.errors import (
     HorizonWarning,
     InputError,

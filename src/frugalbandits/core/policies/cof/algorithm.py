@@ -27,15 +27,8 @@ from frugalbandits.core.contract import (
     Policy,
     Ranges,
     Setting,
-    Tally,
-    all_seen,
-    handed,
-    mean,
     new_journal,
-    new_tally,
-    radius,
     single,
-    unseen,
 )
 from frugalbandits.core.jit import compiled, inlined, inner
 from frugalbandits.core.policies.cof.biased import new_targets, next_targets, unmet_target
@@ -50,6 +43,7 @@ from frugalbandits.core.policies.episodes import (
     statuses,
 )
 from frugalbandits.core.settings import check_choice, check_delta, check_flag, check_tolerance
+from frugalbandits.core.tally import Tally, all_seen, handed, mean, new_tally, radius, unseen
 
 __all__ = ["COF", "COFState"]
 

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.contract import handed, mean
 from frugalbandits.core.jit import inner
 from frugalbandits.core.policies.episodes import is_judge
+from frugalbandits.core.tally import handed, mean
 
 __all__ = ["new_targets", "next_targets", "unmet_target"]
 

@@ -29,13 +29,8 @@ from frugalbandits.core.contract import (
     Policy,
     Ranges,
     Setting,
-    Tally,
-    all_seen,
-    handed,
     new_journal,
-    new_tally,
     single,
-    unseen,
 )
 from frugalbandits.core.jit import compiled, inlined, inner, instead
 from frugalbandits.core.policies.episodes import (
@@ -61,6 +56,7 @@ from frugalbandits.core.policies.glr_cof.evidence import (
 )
 from frugalbandits.core.policies.glr_cof.sampling import arm_to_pull
 from frugalbandits.core.settings import check_choice, check_delta, check_tolerance
+from frugalbandits.core.tally import Tally, all_seen, handed, new_tally, unseen
 
 __all__ = ["GLRCOF", "GLRCOFState"]
 

@@ -12,27 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from frugalbandits.core.contract import (
-    Batch,
-    Bounds,
-    Journal,
-    Policy,
-    Ranges,
-    Setting,
-    Tally,
-    all_seen,
-    any_pending,
-    handed,
-    mean,
-    new_journal,
-    new_tally,
-    single,
-    unseen,
-)
+from frugalbandits.core.contract import Batch, Bounds, Journal, Policy, Ranges, Setting, new_journal, single
 from frugalbandits.core.jit import compiled, inlined
 from frugalbandits.core.policies.ts_cs.records import Stretch, closed, new_stretch, opened, stretch_ranges
 from frugalbandits.core.policies.ts_cs.stretch import NOTHING, choose, draw_all, next_ahead, next_batch
 from frugalbandits.core.policies.ts_cs.tails import log_norm
+from frugalbandits.core.tally import Tally, all_seen, any_pending, handed, mean, new_tally, unseen
 
 __all__ = ["TSCS", "TSCSState"]
 
