@@ -38,7 +38,7 @@ def families(count: int, seed: int) -> dict[str, list[fb.Problem]]:
 
 
 def near_tie(seed: int) -> fb.Problem:
-    """A problem with options close to the bar from both sides, as real tables of models have them."""
+    """Draw a problem with options close to the bar from both sides, as real tables of models have them."""
     rng = np.random.default_rng([seed, 7])
     arms = int(rng.integers(4, 13))
     alpha = float(rng.choice([0.02, 0.05, 0.1, 0.2]))
@@ -109,11 +109,11 @@ def _rows(tables: tuple[str, ...], horizons: tuple[int, ...], count: int, seed: 
     rows = []
     for horizon in horizons:
         for table in tables:
-            for alpha in ALPHAS:
-                rows.append(Row("tables", f"{table} {alpha}", fb.instance(table, alpha=alpha), horizon))
-            for name, problem in choices(table, count, seed):
-                rows.append(Row("choices", name, problem, horizon))
+            rows += [
+                Row("tables", f"{table} {alpha}", fb.instance(table, alpha=alpha), horizon)
+                for alpha in ALPHAS
+            ]
+            rows += [Row("choices", name, problem, horizon) for name, problem in choices(table, count, seed)]
         for family, problems in families(count, seed).items():
-            for i, problem in enumerate(problems):
-                rows.append(Row(family, f"{family} {i}", problem, horizon))
+            rows += [Row(family, f"{family} {i}", each, horizon) for i, each in enumerate(problems)]
     return rows
