@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from frugalbandits.core.jit import inlined, inner
 from frugalbandits.core.policies.voi_cs.beliefs import (
     NOTHING,
+    SAME,
     SURE,
     Beliefs,
     expect,
@@ -65,9 +66,9 @@ def tells(pulls: float, var: float, regret: float) -> float:
 
 @inlined
 def judge_tells(beliefs: Any, handed: Any, keep: float, arm: int, judge: int) -> float:
-    """Return how much more a pull of the judge says for its regret than one of the arm that it judges."""
+    """Return how many times as much a pull of the judge says for its regret as one of the arm it judges."""
     there = tells(handed[judge], keep * keep * beliefs.var[judge], beliefs.regret[judge])
-    return there - tells(handed[arm], beliefs.var[arm], beliefs.regret[arm])
+    return there / tells(handed[arm], beliefs.var[arm], beliefs.regret[arm])
 
 
 @inner
@@ -111,7 +112,7 @@ def ask_of_arms(
             continue
         i = beliefs.judge[k]
         pulled = k
-        if i >= 0 and usable[i] and judge_tells(beliefs, handed, keep, k, i) > 0:
+        if i >= 0 and usable[i] and judge_tells(beliefs, handed, keep, k, i) > 1 + SAME:
             pulled = i
         side = pulled if pulled != leader else k
         price = max(regret[side] - regret[leader], 0.0) + EPS + judgement
@@ -120,7 +121,7 @@ def ask_of_arms(
         else:
             gain = saved_by(k, leader, looks, prices, usable, price, beliefs)
         worth = base * gain / ((handed[side] + 1.0) * price)
-        if worth > best.worth:
+        if worth > best.worth * (1 + SAME):
             best = Choice(pulled, CHEAPER if k < leader else DEARER, k, i, leader, gain, price, worth)
     return best
 
@@ -161,14 +162,14 @@ def ask_for_judges(
             u = exact + other / spread
             gain = expected_gap(u, u, spread)
             pulled = leader
-            if usable[i] and judge_tells(beliefs, handed, keep, leader, i) >= 0:
+            if usable[i] and judge_tells(beliefs, handed, keep, leader, i) >= 1 - SAME:
                 pulled = i
             price = max(regret[i] - regret[leader], 0.0)
             if i > leader:
                 price = max(price, trust * (prices[i] - prices[leader]))
             price += EPS + judgement
             worth = base * gain / ((handed[i] + 1.0) * price)
-            if worth > best.worth:
+            if worth > best.worth * (1 + SAME):
                 best = Choice(pulled, FOR_JUDGE, leader, i, leader, gain, price, worth)
         if usable[i]:
             if i != leader:
@@ -211,12 +212,12 @@ def ask_again(
         if z < 0 and usable[k]:
             i = beliefs.judge[k]
             pulled = k
-            if i >= 0 and i != leader and usable[i] and judge_tells(beliefs, handed, keep, k, i) > 0:
+            if i >= 0 and i != leader and usable[i] and judge_tells(beliefs, handed, keep, k, i) > 1 + SAME:
                 pulled = i
             price = max(beliefs.regret[pulled] - beliefs.regret[leader], 0.0) + EPS + judgement
             stakes = min((prices[leader] - prices[k]) / price, RATIO)
             often = stakes * CLOCK * (whole[leader] + 1.0) / (handed[pulled] + 1.0)
-            if often > 0 and 0.5 * z * z < POWER * math.log(often):
+            if often > 0 and 0.5 * z * z < POWER * math.log(often) - SAME:
                 return Choice(pulled, AGAIN, k, i, leader, stakes * price, price, often)
     return best
 
