@@ -16,7 +16,7 @@ in the bar and in conclusions; what is pulled in its place is chosen by the same
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -316,11 +316,16 @@ class GLRCOF(Policy):
         told = reason(state, arm)
         if told.startswith("first"):
             return told
+        stands_in = "stands in: the best of the options that are available now"
+        if (state.settled[0] or has_level(state)) and arm != state.candidate[0]:
+            return stands_in
         likely = _likely(state)
         if likely < 0:
             return told
         if arm == likely:
             return "likely: the cheapest option that looks good enough"
+        if not state.usable[likely] and arm == _likely(state, state.usable.tolist()):
+            return stands_in
         return "in doubt: tells which option is good enough"
 
 
@@ -349,10 +354,11 @@ def _by_likelihood(state: GLRCOFState, likely: int) -> tuple[str, ...]:
     return tuple(status(k) for k in range(len(state.tally.pulls)))
 
 
-def _likely(state: GLRCOFState) -> int:
-    """Return the arm that looks optimal, or -1 where pulls follow the candidate or not all arms were seen.
+def _likely(state: GLRCOFState, usable: Sequence[bool] | None = None) -> int:
+    """Return the arm that looks optimal, of the usable ones where they are given.
 
-    In plain Python, for speed: a session asks for a reason at every plan.
+    It is -1 where pulls follow the candidate, not all arms were seen, or none looks good enough. In plain
+    Python, for speed: a session asks for a reason at every plan.
     """
     if state.concluding or state.settled[0] or has_level(state):
         return -1
@@ -363,4 +369,5 @@ def _likely(state: GLRCOFState) -> int:
     means = [total / pulls for total, pulls in zip(state.tally.sums[:last].tolist(), counts, strict=True)]
     start = int(state.candidate[0])
     bar = state.keep * (means[state.reference] if state.reference >= 0 else max(means[start:]))
-    return next(k for k in range(start, last) if means[k] >= bar)
+    able = usable or [True] * last
+    return next((k for k in range(start, last) if able[k] and means[k] >= bar), -1)

@@ -43,8 +43,8 @@ def weight(pulls: float, decisions: float, share: float) -> float:
 
 @inlined
 def told_share(told: int, decisions: int) -> float:
-    """Return the share p of all decisions that is told; before the first one is, it is taken for one."""
-    return float(max(told, 1)) / float(max(decisions, 1))
+    """Return the share p of all decisions that is told; before the first one is, all will be."""
+    return float(told) / float(decisions) if told > 0 else 1.0
 
 
 def facts(state: Any) -> Any:

@@ -26,7 +26,7 @@ That is the *first* rule. By itself it fails in some runs: while l is a near-tie
 arms between them, and what is at stake, are not looked at again. With *stakes*, where regret is the goal,
 three things are added; see `stakes`:
 
-- log(t / n) is less for an arm that little hangs on: what a wrong belief costs, over what a pull costs;
+- the logarithm of what is to be gained over what a pull costs is added to log(t / n), within limits;
 - an arm between l and b is asked again while the evidence against it is below log(0.3 n_b / n);
 - w_l and w_i are the regrets that are expected, l being good enough with some probability.
 

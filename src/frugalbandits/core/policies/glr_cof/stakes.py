@@ -4,8 +4,10 @@ Beliefs are those of a uniform prior: mean a = (s + 1) / (n + 2) and variance a 
 
 *Stakes.* Let b be the cheapest arm that looks good enough, and costs be over what a unit of quality is worth.
 An arm j that costs more can be wrongly believed in by about its standard deviation, and a pull of it costs
-(c_j - c_b) + (bar - m_j)^+. A cheaper arm can save c_b - c_j a pull, and a pull of it costs bar - m_j. Where
-what is to be gained a pull is less than what a pull costs, log(t / n) is less by the logarithm of the ratio.
+(c_j - c_b) + (bar - m_j)^+. A cheaper arm can save c_b - c_j a pull, and a pull of it costs bar - m_j. The
+logarithm of what is to be gained over what a pull costs is added to log(t / n): for an arm that costs more
+where it is negative, for a cheaper one up to log 3. Without that addition, of two arms that are almost
+equally good enough and cost as differently as can be, an unlucky start of the cheap one lasts too long.
 
 *Expected regret.* Arm l is good enough with a probability of about Phi(-z), where z = (bar - m_l) / sd and
 sd^2 is the variance of m_l - (1 - alpha) max m; on average it falls short by sd (phi(z) + z Phi(z)).
@@ -23,6 +25,8 @@ from frugalbandits.core.jit import inlined, inner
 
 __all__ = ["chance_and_shortfall", "weigh_stakes"]
 
+GREATEST_STAKES = 3.0  # of a cheaper arm: what it can save over what a pull of it costs
+
 
 @inlined
 def variance(pulls: float, total: float) -> float:
@@ -32,10 +36,10 @@ def variance(pulls: float, total: float) -> float:
 
 
 @inlined
-def discount(gain: float, cost: float) -> float:
-    """Return min(0, log(gain / cost))."""
-    if gain >= cost:
-        return 0.0
+def log_stakes(gain: float, cost: float, most: float) -> float:
+    """Return log(gain / cost), at most log(most)."""
+    if gain >= most * cost:
+        return math.log(most)
     return math.log(gain / cost) if gain > 0 else -np.inf
 
 
@@ -43,14 +47,14 @@ def discount(gain: float, cost: float) -> float:
 def weigh_stakes(
     arms: Any, prices: NDArray[np.float64], candidate: int, last: int, b: int, bar: float
 ) -> None:
-    """Lower the evidence that is enough for arms that little hangs on."""
+    """Add the logarithms of stakes to the evidence that is enough."""
     for j in range(candidate, last + 1):
         gap = bar - arms[j].average
         if j > b:
             gain = math.sqrt(variance(arms[j].pulls, arms[j].total))
-            arms[j].enough += discount(gain, prices[j] - prices[b] + max(gap, 0.0))
+            arms[j].enough += log_stakes(gain, prices[j] - prices[b] + max(gap, 0.0), 1.0)
         elif j < b:
-            arms[j].enough += discount(prices[b] - prices[j], gap)
+            arms[j].enough += log_stakes(prices[b] - prices[j], gap, GREATEST_STAKES)
 
 
 @inner
