@@ -9,8 +9,8 @@ As in COF, candidates are evaluated from cheapest to most expensive. Three thing
 - A batch is 1% of the arm's pulls, so the number of plans grows with the logarithm of the horizon.
 
 Relative to one arm in place of the best, that arm is the only one that gates. Under a fixed level the
-candidate is pulled alone: `episodes` has the order of things. An arm that may not be pulled now keeps its part
-in the bar and in conclusions; what is pulled in its place is chosen by the same rules among the others.
+candidate is pulled alone: `episodes` has the order of things. An arm that may not be pulled now keeps its
+part in the bar and in conclusions; what is pulled in its place is chosen by the same rules among the others.
 """
 
 from __future__ import annotations

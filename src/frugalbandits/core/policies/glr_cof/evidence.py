@@ -84,10 +84,7 @@ class Arm:
 
 # The same as a record.
 ARM = np.dtype(
-    [
-        (name, np.bool_ if name in ("active", "judge", "usable") else np.float64)
-        for name in Arm.__slots__
-    ],
+    [(name, np.bool_ if name in ("active", "judge", "usable") else np.float64) for name in Arm.__slots__],
     align=True,
 )
 

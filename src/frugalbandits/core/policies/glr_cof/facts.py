@@ -105,10 +105,10 @@ def has_to_look(state: Any) -> bool:
     if has_level(state):
         candidate = state.candidate[0]
         return bool(state.usable[candidate]) and decided(state, candidate) == 0
+    found = False
     for k in range(reach(state)):
-        if state.usable[k] and decided(state, k) == 0:
-            return True
-    return False
+        found = found or (bool(state.usable[k]) and decided(state, k) == 0)
+    return found
 
 
 @inner
@@ -127,10 +127,10 @@ def not_looked_at(state: Any) -> NDArray[np.int64]:
 @inner
 def same_usable(state: Any) -> bool:
     """Tell whether the same arms may be pulled as when the target was chosen."""
+    same = True
     for k in range(len(state.usable)):
-        if state.usable[k] != state.planned_for[k]:
-            return False
-    return True
+        same = same and state.usable[k] == state.planned_for[k]
+    return same
 
 
 @inner
