@@ -244,7 +244,7 @@ def run(
 
         # b, the cheapest arm that looks good enough; one that two pulls might have made so is pulled first.
         bar = keep * max(m[k] for k in judges if k >= now)
-        # With stakes, one that the evidence against is small for how often b was pulled is pulled before that.
+        # With stakes, one with little evidence against it for how often b was pulled comes before that.
         b = next(k for k in range(now, last + 1) if m[k] >= bar)
         again = []
         if staked:
