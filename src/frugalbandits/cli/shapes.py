@@ -237,6 +237,8 @@ def _regrets(result: Result) -> dict[str, Any]:
         "summed_regret": result.summary("summed"),
         "cost_regret": result.summary("cost"),
         "quality_regret": result.summary("quality"),
+        "scaled_regret": result.summary("scaled"),
+        "worth": result.problem.worth,
         "late_on_optimal": result.late_on_optimal,
         "settled_on_optimal": result.settled_on_optimal,
     }

@@ -31,6 +31,7 @@ from frugalbandits.cli.common import (
     pull_count,
     quality_option,
     whole,
+    worth_option,
 )
 from frugalbandits.cli.interrupts import interruptible
 from frugalbandits.cli.shapes import cell_shape, document
@@ -58,6 +59,7 @@ def simulate(
         list[float] | None, alpha_option("repeat for more. Default: the instance's own.")
     ] = None,
     quality: Annotated[list[str] | None, quality_option("; repeat for more")] = None,
+    worth: Annotated[float | None, worth_option()] = None,
     horizon: Annotated[
         float, typer.Option(metavar="T", parser=pull_count, help="Pulls in each run, such as 200000 or 5e6.")
     ] = 100_000,
@@ -80,12 +82,13 @@ def simulate(
     """Run policies on instances and compare their regret.
 
     Cost regret adds what each pull costs more than a*, the cheapest arm that is good enough; quality
-    regret adds what each pull's mean lacks to be good enough; summed regret is both together.
+    regret adds what each pull's mean lacks to be good enough; summed regret is both together, and scaled
+    regret is both together in units of quality.
     """
     if alpha and quality:
         given = f"--alpha {alpha[0]:g} and --quality {quality[0]}"
         raise InputError(f"{given} both say what is good enough: give one")
-    jobs = _jobs(instance, policy or [], alpha or quality or [None])
+    jobs = _jobs(instance, policy or [], alpha or quality or [None], worth)
     model = resolve_rewards(rewards)
     for job in jobs:
         check_horizon(horizon, job.problem.arms)
@@ -150,20 +153,24 @@ class _Job(NamedTuple):
 
 
 def _jobs(
-    instances: Sequence[str], policies: Sequence[str], bars: Sequence[float | str | None]
+    instances: Sequence[str],
+    policies: Sequence[str],
+    bars: Sequence[float | str | None],
+    worth: float | None,
 ) -> list[_Job]:
     problems = [
         (given, problem)
         for given in dict.fromkeys(instances)
-        for problem in dict.fromkeys(_problem(given, bar) for bar in bars)
+        for problem in dict.fromkeys(_problem(given, bar, worth) for bar in bars)
     ]
     paper = all(isinstance(problem.quality, fb.RelativeToBest) for _, problem in problems)
     names = chosen_policies(policies or ["all" if paper else "every"], any_bar=not paper)
     return [_Job(given, problem, name) for given, problem in problems for name in names]
 
 
-def _problem(given: str, bar: float | str | None) -> fb.Problem:
-    return problem_of(given, None, bar) if isinstance(bar, str) else problem_of(given, bar)
+def _problem(given: str, bar: float | str | None, worth: float | None) -> fb.Problem:
+    alpha, quality = (None, bar) if isinstance(bar, str) else (bar, None)
+    return problem_of(given, alpha, quality, worth)
 
 
 def _check_memory(jobs: Sequence[_Job], runs: int, checkpoints: int) -> None:

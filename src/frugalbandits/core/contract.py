@@ -290,6 +290,11 @@ class Policy(ABC):
         """
         return ()
 
+    @classmethod
+    def restored(cls, settings: Mapping[str, Any]) -> Policy:
+        """Return the policy of stored settings; where a release had fewer of them, as it was then."""
+        return cls(**settings)
+
     def decisions_to_conclude(self, setting: Setting) -> float | None:
         """Return how many decisions a conclusion takes if every option is perfect; None if it cannot be said.
 

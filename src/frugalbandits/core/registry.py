@@ -104,7 +104,7 @@ def resolve(policy: str | Policy) -> Policy:
     >>> resolve("pe-cs")
     PECS(kappa=5)
     >>> resolve("glr-cof:tolerance=0.02,threshold=proven")
-    GLRCOF(delta=None, tolerance=0.02, threshold='proven', goal='regret')
+    GLRCOF(delta=None, tolerance=0.02, threshold='proven', goal='regret', sampling='stakes')
     """
     if isinstance(policy, Policy):
         return policy

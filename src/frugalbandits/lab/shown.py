@@ -23,7 +23,7 @@ class Shown:
         return html_of(self)
 
 
-def figure_of(result: Any, regret: Literal["summed", "cost", "quality"]) -> Figure:
+def figure_of(result: Any, regret: Literal["cost", "quality", "summed", "scaled"]) -> Figure:
     """Return the figure of one result."""
     from frugalbandits.lab import views
 

@@ -82,7 +82,7 @@ def simulate(
     draws = resolve_rewards(rewards).draws(problem)
     times = _times(checkpoints, total)
     threads = min(count, (os.cpu_count() or 1) if workers is None else check_count("workers", workers))
-    setting = Setting.of(problem.costs, problem.quality, total, problem.reference)
+    setting = Setting.of(problem.costs, problem.quality, total, problem.reference, worth=problem.given_worth)
     _check_seed(seed)
     heard = listener(progress, count)
 

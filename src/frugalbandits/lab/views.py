@@ -20,6 +20,7 @@ from frugalbandits.lab.text import counted, percent, readable, role, title
 
 __all__ = ["arms_table", "figure_of", "html_of", "success"]
 
+_SHOWN: tuple[Regret, ...] = ("scaled", "summed", "cost", "quality")
 # Rows of a table in a notebook; of more arms the cheapest are shown.
 _MOST = 40
 
@@ -54,7 +55,7 @@ def _(problem: Problem) -> str:
 def _(result: Result) -> str:
     problem = result.problem
     rows = []
-    for kind in ("summed", "cost", "quality"):
+    for kind in _SHOWN:
         summary = result.summary(kind)
         rows.append([f"{kind} regret", *map(readable, summary)])
     found = ", ".join(f"{head}: {value}" for head, value in success(result))
