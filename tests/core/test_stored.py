@@ -127,7 +127,7 @@ def damaged():
     yield "empty", "", "not a whole session state"
     yield "not ours", "[1, 2]", "not a session state"
     yield "other format", change(format="other"), "not a session state"
-    yield "later version", change(version=5), "version 5.*later release"
+    yield "later version", change(version=6), "version 6.*later release"
     yield "no version", change(version=None), "version"
     yield "missing key", signed({k: v for k, v in whole.items() if k != "events"}), "'events' is missing"
     yield "unsigned", json.dumps({**whole, "alpha": 0.2}), "checksum"
