@@ -22,7 +22,7 @@ from frugalbandits.core.planner import planner_of
 from frugalbandits.core.quality import Quality, RelativeTo
 from frugalbandits.core.session.feedback import Decision
 from frugalbandits.core.session.history import KEPT, History
-from frugalbandits.core.session.money import Money, unit_of
+from frugalbandits.core.session.money import Money
 from frugalbandits.core.session.terms import ACTIVE, PAUSED, RETIRED, Left, Terms, memory_of
 from frugalbandits.core.session.waiting import Waiting
 from frugalbandits.core.tally import Bills, Tally, new_bills
@@ -66,7 +66,7 @@ class Handing:
         self._observed = [0] * count  # rewards that nobody asked for
         self._left: dict[int, Left] = {}
         self._lost_at: dict[int, int] = {}  # options without any feedback: when they were last forgotten
-        self._money = Money(self._costs, unit_of(self._costs))
+        self._money = Money(self._costs)
         self._history = History()
         self._alarms = 0
         self._events: list[tuple[int, str, str]] = []

@@ -28,7 +28,8 @@ class LiveOptions(Taking):
 
         Examples
         --------
-        >>> session = Session({"small": 0.2, "large": 3.0}, alpha=0.1)
+        >>> import frugalbandits as fb
+        >>> session = fb.Session({"small": 0.2, "large": 3.0}, alpha=0.1)
         >>> session.set_cost("large", 0.1)
         >>> [arm.name for arm in session.explain().arms]
         ['large', 'small']
@@ -52,7 +53,8 @@ class LiveOptions(Taking):
 
         Examples
         --------
-        >>> session = Session({"small": 0.2, "large": 3.0}, alpha=0.1)
+        >>> import frugalbandits as fb
+        >>> session = fb.Session({"small": 0.2, "large": 3.0}, alpha=0.1)
         >>> session.add("medium", 1.0)
         >>> print(session.changes())
         decision  kind   option  what
@@ -75,7 +77,8 @@ class LiveOptions(Taking):
 
         Examples
         --------
-        >>> session = Session({"small": 0.2, "large": 3.0}, alpha=0.1)
+        >>> import frugalbandits as fb
+        >>> session = fb.Session({"small": 0.2, "large": 3.0}, alpha=0.1)
         >>> session.pause("small")
         >>> {decision.option for decision in session.ask(5)}
         {'large'}
@@ -91,7 +94,8 @@ class LiveOptions(Taking):
 
         Examples
         --------
-        >>> session = Session({"small": 0.2, "medium": 1.0, "large": 3.0}, alpha=0.1)
+        >>> import frugalbandits as fb
+        >>> session = fb.Session({"small": 0.2, "medium": 1.0, "large": 3.0}, alpha=0.1)
         >>> session.retire("large")
         >>> [arm.name for arm in session.explain().arms], session.explain().retired[0].name
         (['small', 'medium'], 'large')

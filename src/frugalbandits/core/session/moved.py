@@ -12,7 +12,7 @@ from frugalbandits.core.contract import EVENTS
 from frugalbandits.core.session.checks import amount, broken, listed, option, rows, short, whole
 from frugalbandits.core.session.handing import Handing
 from frugalbandits.core.session.history import KEPT, KINDS, Change, History
-from frugalbandits.core.session.money import Money, unit_of
+from frugalbandits.core.session.money import Epoch, Money
 from frugalbandits.core.session.terms import ACTIVE, RETIRED, STANDINGS, Terms, check_terms
 from frugalbandits.core.session.waiting import BILLS, PARTS, REMEMBERED, Expiry, Stretch, Waiting
 from frugalbandits.errors import InputError
@@ -22,7 +22,7 @@ __all__ = ["Moved", "load_moved", "moved_of"]
 MOST = 2**53
 _LARGEST = 1e300
 _WORDS = 1_000  # characters of a change
-_SUMS = ("base", "always", "billed", "billed_carry", "replaced", "replaced_carry", "extra", "extra_carry")
+_SUMS = ("base", "replaced", "always", "billed", "billed_carry", "extra", "extra_carry")
 
 
 class Moved(NamedTuple):
@@ -50,9 +50,12 @@ def moved_of(session: Handing) -> dict[str, Any]:
         "observed": list(session._observed),
         "lost_at": [[names[each], at] for each, at in sorted(session._lost_at.items())],
         "money": {
-            "unit": money.unit,
+            "units": list(money.units),
             "since": list(money.since),
-            "before": [[list(each) for each in earlier] for earlier in money.before],
+            "before": [
+                [[each.until, each.price, each.asked, each.billed] for each in earlier]
+                for earlier in money.before
+            ],
             "counted": list(money.counted),
             "bills": list(money.bills),
             **{name: list(getattr(money, name)) for name in _SUMS},
@@ -79,7 +82,7 @@ def load_moved(data: Any, names: list[str], costs: list[float], decisions: int, 
     if data is None:
         # Sessions of those versions never forgot anything.
         terms = Terms(memory=None)
-        money, waiting = Money(costs, unit_of(costs)), Waiting(None)
+        money, waiting = Money(costs), Waiting(None)
         standing = [ACTIVE] * count
         return Moved(terms, standing, [0] * count, {}, {}, money, waiting, History(), 0, [])
     data = _parts("moved", data)
@@ -148,10 +151,12 @@ def _terms(data: Any) -> Terms:
 def _money(data: Any, costs: list[float], decisions: int) -> Money:
     parts = _parts("money", data)
     count = len(costs)
-    unit = amount("the unit of 'money'", parts.get("unit"), 0.0, _LARGEST)
-    if math.frexp(unit)[0] != 0.5:
-        broken(f"the unit of 'money' is {unit}")
-    money = Money(costs, unit)
+    money = Money(costs)
+    money.units = [
+        amount("an entry of 'units'", each, 1e-290, 1e290) for each in listed("units", parts.get("units"))
+    ]
+    if len(money.units) != count or any(math.frexp(unit)[0] != 0.5 for unit in money.units):
+        broken(f"'units' is {short(parts['units'])}")
     money.since = _counts("since", parts.get("since"), count, decisions)
     money.counted = _counts("counted", parts.get("counted"), count, decisions)
     money.bills = _counts("bills", parts.get("bills"), count, MOST)
@@ -168,11 +173,13 @@ def _money(data: Any, costs: list[float], decisions: int) -> Money:
         broken(f"'before' has {len(before)} entries for {count} options")
     money.before = [
         [
-            (
+            Epoch(
                 whole("a decision in 'before'", until, 0, decisions),
                 amount("a price in 'before'", price, -math.inf, math.inf),
+                whole("a count in 'before'", asked, 0, decisions),
+                whole("a count in 'before'", billed, 0, decisions),
             )
-            for until, price in rows("before", earlier, 2)
+            for until, price, asked, billed in rows("before", earlier, 4)
         ]
         for earlier in before
     ]

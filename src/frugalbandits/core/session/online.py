@@ -29,7 +29,7 @@ from frugalbandits.core.session.feedback import Decision, checked_reward, plain_
 from frugalbandits.core.session.live import LiveOptions
 from frugalbandits.core.session.money import check_cost
 from frugalbandits.core.session.terms import check_terms
-from frugalbandits.core.tally import charge, observe
+from frugalbandits.core.tally import observe
 from frugalbandits.errors import HorizonWarning, InputError, StateFormatError
 
 __all__ = ["Session"]
@@ -277,10 +277,9 @@ class Session(LiveOptions):
                 observe(state, rank, 1, value)
                 self._observed[known] += 1
             if paid is not None:
-                paid = self._money.rounded(paid)
                 self._money.pay(known, paid)
                 if self._terms.learn_costs:
-                    charge(state, rank, paid)
+                    self._learn_cost(known, paid)
             if state is self._state:
                 # No batch has foreseen it.
                 self._void()

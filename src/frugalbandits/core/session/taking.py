@@ -6,6 +6,7 @@ from typing import Any
 
 from frugalbandits.core.session.feedback import Told
 from frugalbandits.core.session.handing import Handing
+from frugalbandits.core.session.money import LEARNED_BITS
 from frugalbandits.core.tally import charge, observe
 from frugalbandits.errors import Expired, ToldBefore
 
@@ -80,11 +81,14 @@ class Taking(Handing):
             waiting.billed.add(id_)
         else:
             option = waiting.owed.pop(id_)
-        cost = money.rounded(cost)
         money.bill(option, id_, cost)
         if self._terms.learn_costs and id_ >= money.since[option]:
             # A bill of an earlier price says nothing of the present one.
-            charge(*self._home(option), cost)
+            self._learn_cost(option, cost)
+
+    def _learn_cost(self, option: int, cost: float) -> None:
+        state, rank = self._home(option)
+        charge(state, rank, self._money.rounded(option, cost, LEARNED_BITS))
 
     def _lose(self, id_: int) -> None:
         """Give up the feedback of a decision."""
