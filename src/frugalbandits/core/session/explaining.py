@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalbandits.core.contract import EVENTS, Policy, Setting, copied
+from frugalbandits.core.contract import EVENTS, Policy, Question, Setting, copied
 from frugalbandits.core.quality import AtLeast, RelativeTo
 from frugalbandits.core.session.explanation import ArmReport, Explanation
 from frugalbandits.core.session.history import Change
@@ -134,6 +134,19 @@ def explained(facts: Facts) -> Explanation:
             for each in facts.alarms
         ),
         late=facts.late,
+        question=_asked(bounds.question, names),
+    )
+
+
+def _asked(question: Question | None, names: list[str]) -> str | None:
+    """Say what is being asked."""
+    if question is None:
+        return None
+    judge = f" for {names[question.judge]!r}" if question.judge >= 0 else ""
+    again = " again" if question.again else ""
+    return (
+        f"Asked{again}: is {names[question.arm]!r} good enough{judge}? The answer is worth {question.gain:.2g} "
+        f"a decision; {names[question.pulled]!r}, which tells, costs {question.price:.2g} (units of quality)."
     )
 
 

@@ -75,6 +75,8 @@ class Explanation:
         What is believed to have changed, an option each, in words.
     late
         A sentence where feedback was seen to come after the time to live.
+    question
+        What is being asked, what the answer is worth and what it costs, for a policy that weighs that.
     """
 
     policy: str
@@ -93,6 +95,7 @@ class Explanation:
     helpful: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     late: str | None = None
+    question: str | None = None
 
     @property
     def alpha(self) -> float | None:
@@ -184,7 +187,7 @@ class Explanation:
             wish += f": {1 - self.alpha:g} x {_mean(self._judge):.4g} = {self.threshold:.4g} is good enough"
         if self.needed is not None:
             wish += f"; a conclusion takes evidence of {self.needed:.2f}"
-        return [self.headline, self.money, wish]
+        return [self.headline, self.money, wish, *([self.question] if self.question else [])]
 
     @property
     def notes(self) -> list[str]:

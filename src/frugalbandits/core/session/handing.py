@@ -176,6 +176,7 @@ class Handing:
         rank = self._ranks[0]
         reason = self._policy.reason(self._state, rank)
         decision = self._deliver(rank, reason, metadata, self._wanted)
+        self._policy.cut_short(self._state)
         self._void()
         self._look_around()
         return decision
