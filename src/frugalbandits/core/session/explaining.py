@@ -61,7 +61,9 @@ class Facts(NamedTuple):
             state=state,
             setting=session._setting,
             accounts=tuple(_account(session, option) for option in session._ranked),
-            left=tuple((_account(session, option), copied(each)) for option, each in session._left.items()),
+            left=tuple(
+                (_account(session, option), copied(each)) for option, each in sorted(session._left.items())
+            ),
             events=tuple(session._events),
             decisions=session._next,
             alarms=tuple(each for name, each in newest.items() if name in session._by_rank),
@@ -144,10 +146,9 @@ def _asked(question: Question | None, names: list[str]) -> str | None:
         return None
     judge = f" for {names[question.judge]!r}" if question.judge >= 0 else ""
     again = " again" if question.again else ""
-    return (
-        f"Asked{again}: is {names[question.arm]!r} good enough{judge}? The answer is worth {question.gain:.2g} "
-        f"a decision; {names[question.pulled]!r}, which tells, costs {question.price:.2g} (units of quality)."
-    )
+    arm, pulled = names[question.arm], names[question.pulled]
+    deal = f"is worth {question.gain:.2g} a decision, and asking {pulled!r} costs {question.price:.2g}"
+    return f"Asked{again}: is {arm!r} good enough{judge}? The answer {deal}, in units of quality."
 
 
 def _report(
