@@ -6,6 +6,7 @@ Every number is held against its range, and against the others where they hang t
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, NamedTuple
 
 from frugalbandits.core.contract import EVENTS
@@ -64,7 +65,7 @@ def moved_of(session: Handing) -> dict[str, Any]:
             "billed": sorted(waiting.billed),
             "owed": [[id_, names[each]] for id_, each in sorted(waiting.owed.items()) if id_ >= since],
             "live": [list(each) for each in waiting.live],
-            "expired": [list(each) for each in waiting.expired],
+            "expired": [[*each[:4], f"{each.which:x}"] for each in waiting.expired],
             "now": waiting.now,
             "late": waiting.late,
             "latest": waiting.latest,
@@ -202,15 +203,18 @@ def _waiting(data: Any, terms: Terms, numbers: dict[str, int], decisions: int) -
     waiting.late = whole("'late'", parts.get("late"), 0, MOST)
     waiting.latest = amount("'latest'", parts.get("latest"), 0.0, _LARGEST)
     last = -1
-    for first, end, length, lost in rows("expired", parts.get("expired"), 4):
+    for first, end, length, lost, which in rows("expired", parts.get("expired"), 5):
         each = Expiry(
             whole("a decision in 'expired'", first, last + 1, decisions - 1),
             amount("a time in 'expired'", end, 0.0, waiting.now),
             whole("decisions in 'expired'", length, 1, decisions),
             whole("losses in 'expired'", lost, 0, decisions),
+            _bits(which),
         )
         last = each.first + each.decisions - 1
-        if each.lost > each.decisions or last >= decisions:
+        some = each.lost if 0 < each.lost < each.decisions else 0
+        fits = each.which == -1 or (each.which.bit_count() == some and each.which >> each.decisions == 0)
+        if each.lost > each.decisions or last >= decisions or not fits:
             broken(f"'expired' has the entry {short(list(each))}")
         waiting.expired.append(each)
     for first, start, end in rows("live", parts.get("live"), 3):
@@ -229,6 +233,14 @@ def _waiting(data: Any, terms: Terms, numbers: dict[str, int], decisions: int) -
     if len(waiting.live) > 2 * PARTS + 2 or len(waiting.expired) > REMEMBERED:
         broken(f"'live' has {len(waiting.live)} entries and 'expired' {len(waiting.expired)}")
     return waiting
+
+
+def _bits(text: Any) -> int:
+    if text == "-1":
+        return -1
+    if not isinstance(text, str) or not re.fullmatch("[0-9a-f]+", text):
+        broken(f"'expired' has the entry {short(text)}")
+    return int(text, 16)
 
 
 def _history(data: dict[str, Any], known: frozenset[str], decisions: int) -> History:

@@ -6,7 +6,9 @@ come before that; where costs are learned, also later: until the time to live ha
 
 Ids are whole numbers in order, so times are kept for stretches of them and not for each: a stretch covers at
 most 1 / `PARTS` of the time to live, and all of it expires when its last decision does. So memory does not
-grow with the number of decisions, and a decision lives at most that much longer than it should.
+grow with the number of decisions, and a decision lives at most that much longer than it should. For about
+another time to live it is known which decisions have expired; of older ones, that they were told, forgotten
+or expired.
 """
 
 from __future__ import annotations
@@ -37,12 +39,23 @@ class Stretch(NamedTuple):
 
 
 class Expiry(NamedTuple):
-    """A stretch that has expired: `lost` of its `decisions` were still waiting."""
+    """A stretch that has expired: `lost` of its `decisions` were still waiting.
+
+    `which` has a bit for each of these, the first decision's being the lowest, where only some were; -1 for
+    old stretches that were joined.
+    """
 
     first: int
     end: float
     decisions: int
     lost: int
+    which: int
+
+    def had(self, id_: int) -> bool | None:
+        """Tell whether a decision expired; None: not known."""
+        if self.lost in (0, self.decisions):
+            return self.lost > 0
+        return None if self.which < 0 else bool(self.which >> (id_ - self.first) & 1)
 
 
 class Waiting:
@@ -78,17 +91,22 @@ class Waiting:
         while self.live and now - self.live[0].end > self.time_to_live:
             stretch = self.live.popleft()
             until = self.live[0].first if self.live else decisions
+            count = until - stretch.first
+            which = bytearray(count // 8 + 1)
             lost = 0
-            for id_ in range(stretch.first, until):
+            for place in range(count):
+                id_ = stretch.first + place
                 self.owed.pop(id_, None)
                 if id_ in self.options:
                     lost += 1
+                    which[place // 8] |= 1 << place % 8
                     yield id_
-            self.expired.append(Expiry(stretch.first, stretch.end, until - stretch.first, lost))
+            some = int.from_bytes(which, "little") if 0 < lost < count else 0
+            self.expired.append(Expiry(stretch.first, stretch.end, count, lost, some))
             if len(self.expired) > REMEMBERED:
                 one, two = self.expired.popleft(), self.expired.popleft()
-                joined = Expiry(one.first, two.end, one.decisions + two.decisions, one.lost + two.lost)
-                self.expired.appendleft(joined)
+                count, lost = one.decisions + two.decisions, one.lost + two.lost
+                self.expired.appendleft(Expiry(one.first, two.end, count, lost, -1))
 
     def oldest(self, decisions: int) -> int:
         """Return a number below which no bill can come any more for a decision."""
@@ -130,11 +148,12 @@ class Waiting:
             return ToldBefore(f"decision {id_} {told}")
         place = max(bisect_right(self.expired, id_, key=operator.attrgetter("first")) - 1, 0)
         found = self.expired[place]
-        if found.lost == 0:
+        had = found.had(id_)
+        if had is False:
             return ToldBefore(f"decision {id_} {told}")
         took = self.now - found.end
         over = f"it was handed out {took:,.6g} s ago, and its time to live is {self.time_to_live:,.6g} s"
-        if found.lost == found.decisions:
+        if had:
             return Expired(f"decision {id_} has expired: {over}", took)
         return Expired(f"decision {id_} was told, forgotten or expired: {over}", took)
 
