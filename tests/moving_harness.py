@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+import pytest
+
 import frugalbandits as fb
+from frugalbandits.core.registry import resolve
 
 COSTS = {"tiny": 0.125, "small": 0.5, "large": 3.0}
 
@@ -87,3 +91,42 @@ class Model:
         self.prices[name], self.standing[name] = price, "active"
         self.asked[name] = self.lost[name] = 0
         self.rewards[name], self.spent[name] = [], Fraction(0)
+
+
+def lived(name, clock=None):
+    """Return a session that has seen everything that can happen to one."""
+    clock = clock or Clock()
+    learns = resolve(name).learns_costs
+    session = moving(name, clock=clock, time_to_live=100.0, learn_costs=learns, judge_price=0.01, worth=2.0)
+    rng = np.random.default_rng(1)
+    for step in range(300):
+        clock.now += 1.0
+        decision = session.ask(metadata={"step": step} if step % 50 == 0 else None)
+        if step % 3:
+            bad = decision.option == "tiny" or step > 200
+            session.tell(decision.id, float(rng.random() < (0.2 if bad else 0.9)))
+        if step % 5 == 0 and learns:
+            session.tell(decision.id, cost=round(rng.random(), 3))
+        if step == 100:
+            session.add("new", 0.25)
+            session.set_cost("large", 0.75)
+        if step == 150:
+            session.observe("new", reward=1.0, cost=0.5)
+            session.retire("small")
+            session.pause("tiny")
+    for id_ in range(3):
+        with pytest.raises(fb.InputError):
+            session.tell(id_, cost=1.0)
+    return session
+
+
+def following(session, steps=40):
+    """Return what a session hands out next, while time goes on; every second decision is told."""
+    options = []
+    for step in range(steps):
+        session._clock.now += 3.0
+        decision = session.ask()
+        options.append([decision.option, decision.wanted])
+        if step % 2:
+            session.tell(decision.id, float(step % 4 == 1))
+    return options
