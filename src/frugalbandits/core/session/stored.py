@@ -24,6 +24,7 @@ import numpy as np
 
 from frugalbandits.core.contract import EVENTS, FOREVER, Batch, Policy
 from frugalbandits.core.options import cost_order
+from frugalbandits.core.past import past_contradiction
 from frugalbandits.core.quality import Quality, RelativeToBest, quality_from_dict
 from frugalbandits.core.registry import policies, resolve
 from frugalbandits.core.session.arrays import MOST
@@ -280,7 +281,8 @@ def check_consistent(homes: dict[str, tuple[Any, int]], state: Any, stored: Stor
         live = moved.waiting.live[0].first if moved.waiting.live else stored.decisions
         if first < live:
             broken(f"decision {first} waits, but has no time")
-    trouble = stored.policy.contradiction(state)
+    trouble = past_contradiction(state.past, state.tally) if hasattr(state, "past") else None
+    trouble = trouble or stored.policy.contradiction(state)
     if trouble is not None:
         broken(trouble)
 
