@@ -14,7 +14,7 @@ ALPHA = 0.1
 
 
 class World:
-    """What happens in the course of the day; the session learns of it as an engineer would tell it, or not."""
+    """What happens in the course of the day; an engineer tells the session of it, or nobody does."""
 
     def __init__(self, session: fb.Session) -> None:
         self.session = session

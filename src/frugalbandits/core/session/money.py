@@ -68,8 +68,8 @@ class Money:
 
     def add(self, price: float, decisions: int) -> None:
         """Take in a new option."""
-        # Very small units would leave nothing to divide by.
-        exponent = max(math.frexp(price)[1], -800) if price else 0
+        # The square of a much smaller cost would be 0.
+        exponent = max(math.frexp(price)[1], -300) if price else 0
         self.units.append(math.ldexp(1.0, min(exponent, 400)))
         self.prices.append(price)
         self.since.append(decisions)

@@ -292,8 +292,12 @@ def _check_bills(bills: Any, arm: int) -> None:
     for sums, carry in ((total, bills.carry[arm]), (squares, bills.squares_carry[arm])):
         if not abs(carry) <= np.spacing(sums):
             broken(f"a carry of 'bills' is {carry}, more than rounding leaves over")
-    # The mean of squares is no less than the square of the mean.
-    if (count == 0 and (total or squares)) or total * (total / max(count, 1)) > squares * (1 + 1e-9):
+    # The mean of squares is no less than the square of the mean; told costs are not arbitrarily small.
+    if (
+        (count == 0 and (total or squares))
+        or 0 < total < 1e-110
+        or total * (total / max(count, 1)) > squares * (1 + 1e-9)
+    ):
         broken(f"{count} bills sum to {total}, and their squares to {squares}")
 
 
