@@ -62,6 +62,9 @@ def test_a_call_without_the_usual_option_is_an_exception_and_not_a_turn(name):
     for _ in range(4_000):
         decision = session.ask()
         session.tell(decision.id, float(rng.random() < {"tiny": 0.2, "small": 0.9}.get(decision.option, 0.4)))
+    for option in ("tiny", "large"):  # much is known of them, so that a batch would be long
+        for step in range(1_500):
+            session.observe(option, float(step % 5 < (1 if option == "tiny" else 2)))
     usual = [session.ask().option for _ in range(20)]
     if usual.count("small") < 20:
         assert name in ("cof-no-exclusive", "cof", "cof-no-combine", "ts-cs", "etc-cs")

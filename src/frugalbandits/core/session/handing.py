@@ -76,6 +76,8 @@ class Handing:
         self._wait_in(Waiting(terms.time_to_live))
         self._void()
         self._wanted = True
+        self._wants, self._learns = policy.wants, terms.learn_costs
+        self._alarming = self._setting.memory is not None
         self._lock = threading.Lock()
         self._look_around()
 
@@ -131,7 +133,16 @@ class Handing:
         if reason is None:
             reason = self._reasons[rank] = self._policy.reason(self._state, rank)
         self._at += 1
-        return self._deliver(rank, reason, metadata, self._wanted)
+        # As `_deliver` does: this is where time counts.
+        id_ = self._next
+        option = self._ranked[rank]
+        self._next = id_ + 1
+        self._asked[option] += 1
+        self._pending[id_] = option
+        if metadata is not None:
+            self._metadata[id_] = metadata
+        self._state.tally.pending[rank] += 1
+        return Decision(id_, self._by_rank[rank], reason, metadata, self._wanted)
 
     def _deliver(self, rank: int, reason: str, metadata: Any, wanted: bool) -> Decision:
         id_ = self._next
@@ -240,9 +251,9 @@ class Handing:
             self._read_journal()
         if self._unconfirmed:
             self._drop_what_no_longer_holds(batch.arms.tolist())
-        if self._setting.memory is not None:
+        if self._alarming:
             self._read_alarms()
-        if self._policy.wants:
+        if self._wants:
             self._wanted = bool(self._state.wanted[0])
         # A batch is the same whatever its own outcomes; what is still out from before may change it.
         repeats = 1 if self._pending else int(batch.repeats)

@@ -69,9 +69,9 @@ class Taking(Handing):
         state.tally.pending[rank] -= 1
         observe(state, rank, 1, reward)
         waiting = self._waiting
-        if id_ in waiting.billed:
+        if waiting.billed and id_ in waiting.billed:
             waiting.billed.remove(id_)
-        elif self._terms.learn_costs:
+        elif self._learns:
             waiting.owes(id_, option, self._next)
 
     def _bill(self, id_: int, cost: float) -> None:
