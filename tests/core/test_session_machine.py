@@ -1,4 +1,4 @@
-"""A random life of a session, with every call there is, against a plain model; stored and read all along."""
+"""A random life of a session, with every call there is, against a plain model; stored now and then."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ BILLS = st.sampled_from([0.0, 0.125, 0.375, 1.5, 7.0])
 PRICES = st.sampled_from([0.0625, 0.25, 0.5, 1.0, 4.0])
 
 
+#: One of each kind: variants of COF differ in what they plan, not in what is counted.
+KINDS = [name for name in policies() if not name.startswith("cof-no")]
+
+
 class Life(RuleBasedStateMachine):
-    """One session that lives on, and one that is stored and read back before anything is done to it."""
+    """One session that lives on, and one that is stored and read back at every third call."""
 
     policy = "voi-cs"
 
@@ -40,10 +44,12 @@ class Life(RuleBasedStateMachine):
             for _ in range(2)
         ]
         self.model = Model(COSTS, learns)
-        self.names = 0
+        self.names = self.calls = 0
 
     def both(self, call):
-        self.sessions[1] = again(self.sessions[1])
+        self.calls += 1
+        if self.calls % 3 == 0:
+            self.sessions[1] = again(self.sessions[1])
         one, other = (call(session) for session in self.sessions)
         assert one == other
         assert self.sessions[0].to_json() == self.sessions[1].to_json()
@@ -157,15 +163,20 @@ class Life(RuleBasedStateMachine):
             self.model.owed.discard(id_)
         self.both(lambda s: s.pending)  # which sweeps
 
+    @rule()
+    def look(self):
+        one, other = (session.explain() for session in self.sessions)
+        assert str(one) == str(other) and json.loads(json.dumps(one.to_dict()))
+        assert str(self.sessions[0].changes()) == str(self.sessions[1].changes())
+
     @invariant()
     def all_is_counted(self):
         if not hasattr(self, "model"):
             return
         session, model = self.sessions[0], self.model
         explanation = session.explain()
-        assert str(explanation) == str(self.sessions[1].explain())
-        assert json.loads(json.dumps(explanation.to_dict()))
-        assert session.pending == model.pending
+        # Whoever looks notices the time.
+        assert session.pending == self.sessions[1].pending == model.pending
         reports = (*explanation.arms, *explanation.retired)
         assert sorted(report.name for report in reports) == sorted(model.prices)
         for report in reports:
@@ -187,7 +198,7 @@ class Life(RuleBasedStateMachine):
             assert session._state.usable.tolist() == usable
 
 
-@pytest.mark.parametrize("name", policies())
+@pytest.mark.parametrize("name", KINDS)
 def test_a_life_of_a_session(name):
     kind = type(f"Life{name}", (Life,), {"policy": name})
     run_state_machine_as_test(kind)
