@@ -30,8 +30,15 @@ from frugalbandits.core.policies.ucb_cs import UCBCS
 from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToBest
 from frugalbandits.core.registry import policies, register
-from frugalbandits.core.session import ArmReport, Decision, Explanation, Session
-from frugalbandits.errors import HorizonWarning, InputError, StateFormatError, ToldBefore, UnknownDecision
+from frugalbandits.core.session import ArmReport, Change, Changes, Decision, Explanation, Session
+from frugalbandits.errors import (
+    Expired,
+    HorizonWarning,
+    InputError,
+    StateFormatError,
+    ToldBefore,
+    UnknownDecision,
+)
 
 if TYPE_CHECKING:
     from frugalbandits.lab import bounds
@@ -61,9 +68,12 @@ __all__ = [
     "AtLeast",
     "Bernoulli",
     "BetaRewards",
+    "Change",
+    "Changes",
     "Comparison",
     "Decision",
     "Empirical",
+    "Expired",
     "Explanation",
     "HorizonWarning",
     "InputError",

@@ -295,6 +295,15 @@ class Policy(ABC):
         """Return the policy of stored settings; where a release had fewer of them, as it was then."""
         return cls(**settings)
 
+    def cut_short(self, state: Any) -> None:
+        """End the batch that was planned last; at least one decision of it was handed out.
+
+        For a call in which not all arms were usable: the next plan is to be made afresh. By default, a state
+        with `target`, an arm and the pulls that it is brought to, has reached it.
+        """
+        if hasattr(state, "target"):
+            state.target[1] = min(int(state.target[1]), 1)
+
     def decisions_to_conclude(self, setting: Setting) -> float | None:
         """Return how many decisions a conclusion takes if every option is perfect; None if it cannot be said.
 
