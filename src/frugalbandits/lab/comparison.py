@@ -210,7 +210,8 @@ def compare(
     total = check_horizon(horizon, problem.arms)
     count = check_count("runs", runs)
     run = partial(simulate, problem, seed=seed, workers=workers, rewards=model)
-    results, seconds = [], []
+    results: list[Result] = []
+    seconds: list[float] = []
     with listener(progress, len(chosen) * count) as tell:
         for policy in chosen:
             # Compiling is no part of a policy's seconds; and what is wrong shows before the first long run.

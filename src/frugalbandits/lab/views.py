@@ -12,13 +12,15 @@ from frugalbandits.lab.bounds import LeastRegret, Overview
 from frugalbandits.lab.bounds.side_by_side import OBJECTIVES
 from frugalbandits.lab.documents.html import fragment
 from frugalbandits.lab.documents.parts import Cell, Mark, Table
-from frugalbandits.lab.figures import Panel, plot_regret
+from frugalbandits.lab.figures import Panel, plot_regret, plot_world
 from frugalbandits.lab.figures.panels import Regret, regret_of
+from frugalbandits.lab.figures.worlds import WorldRegret
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.text import counted, percent, readable, role, title
+from frugalbandits.lab.worlds import WorldResult
 
-__all__ = ["arms_table", "figure_of", "html_of", "success"]
+__all__ = ["arms_table", "figure_of", "html_of", "success", "world_figure_of"]
 
 # Rows of a table in a notebook; of more arms the cheapest are shown.
 _MOST = 40
@@ -29,6 +31,11 @@ def figure_of(result: Result, regret: Regret = "summed") -> Figure:
     # Checked before anything is drawn.
     regret_of(result, regret)
     return plot_regret([Panel(counted(result.problem.arms, "arm"), [result], regret)])
+
+
+def world_figure_of(result: WorldResult, regret: WorldRegret = "scaled") -> Figure:
+    """Draw one result in a world: its regret against time, and the traffic of the options."""
+    return plot_world(counted(result.problem.arms, "option"), [result], regret)
 
 
 def success(result: Result) -> list[tuple[str, str]]:
