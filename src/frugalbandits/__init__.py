@@ -27,6 +27,7 @@ from frugalbandits.core.policies.glr_cof import GLRCOF
 from frugalbandits.core.policies.pe_cs import PECS
 from frugalbandits.core.policies.ts_cs import TSCS
 from frugalbandits.core.policies.ucb_cs import UCBCS
+from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToBest
 from frugalbandits.core.registry import policies, register
 from frugalbandits.core.session import ArmReport, Decision, Explanation, Session
@@ -66,6 +67,7 @@ __all__ = [
     "PECS",
     "TSCS",
     "UCBCS",
+    "VOICS",
     "ArmReport",
     "Arrival",
     "AtLeast",

@@ -38,6 +38,7 @@ __all__ = [
     "Bounds",
     "Journal",
     "Policy",
+    "Question",
     "Ranges",
     "Setting",
     "State",
@@ -144,6 +145,18 @@ class State(Protocol):
     def journal(self) -> Journal: ...
 
 
+class Question(NamedTuple):
+    """What a policy is asking, for one that weighs what an answer is worth; arms by rank, cheapest first."""
+
+    arm: int  # is this arm good enough?
+    judge: int  # for this one; -1: for a fixed level
+    pulled: int  # the arm that is pulled to find out
+    gain: float  # what the answer would save a pull, in units of quality
+    price: float  # what a pull that asks costs, in units of quality
+    worth: float  # of asking, over its price; it is asked above 1
+    again: bool  # whether it was answered before, on less
+
+
 class Bounds(NamedTuple):
     """Per arm, cheapest first: the interval that the policy works with, and the arm's part in it now."""
 
@@ -154,6 +167,7 @@ class Bounds(NamedTuple):
     evidence: Floats | None = None  # NaN: none for this arm
     needed: float | None = None  # evidence that a conclusion takes
     likely: int = -1  # the arm that looks optimal, where pulls do not follow the candidate; -1 for none
+    question: Question | None = None
 
 
 def copied(state: Any) -> Any:

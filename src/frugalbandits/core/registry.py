@@ -16,6 +16,7 @@ from frugalbandits.core.policies.glr_cof import GLRCOF
 from frugalbandits.core.policies.pe_cs import PECS
 from frugalbandits.core.policies.ts_cs import TSCS
 from frugalbandits.core.policies.ucb_cs import UCBCS
+from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.errors import InputError, unknown_name
 
 __all__ = ["policies", "policy_title", "register", "resolve"]
@@ -62,6 +63,7 @@ register("cof-no-exclusive", COF(exclusive=False), "COF (no exclusive)")
 register("cof-no-combine", COF(combine=False), "COF (no combine)")
 register("cof-cost-biased", COF(sampling="cost-biased"), "COF (cost-biased)")
 register("glr-cof", GLRCOF(), "GLR-COF")
+register("voi-cs", VOICS(), "VOI-CS")
 register("pe-cs", PECS(), "PE-CS")
 register("ucb-cs", UCBCS(), "UCB-CS")
 register("ts-cs", TSCS(), "TS-CS")

@@ -1,0 +1,49 @@
+"""How unlikely counts make a mean: the divergence of Bernoulli laws, and the means that it leaves over."""
+
+from __future__ import annotations
+
+import math
+
+from frugalbandits.core.jit import inlined
+
+__all__ = ["TINY", "divergence", "interval"]
+
+TINY = 1e-300
+
+
+@inlined
+def divergence(pulls: float, total: float, level: float, rest: float) -> float:
+    """Return n kl(m, q) for q = `level`; `rest` is 1 - q, which may be known better than the difference."""
+    value = 0.0
+    if total > 0:
+        value += total * math.log(total / (pulls * max(level, TINY)))
+    failures = pulls - total
+    if failures > 0:
+        value += failures * math.log(failures / (pulls * max(rest, TINY)))
+    return max(value, 0.0)
+
+
+def interval(pulls: float, total: float, limit: float) -> tuple[float, float]:
+    """Return the means q with n kl(m, q) <= limit.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in interval(100, 80, 3.0)]
+    [0.6913, 0.8851]
+    >>> interval(0, 0, 3.0)
+    (0.0, 1.0)
+    """
+
+    def end(low: float, high: float, inside_is_low: bool) -> float:
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if (divergence(pulls, total, middle, 1 - middle) <= limit) == inside_is_low:
+                low = middle
+            else:
+                high = middle
+        return low if inside_is_low else high
+
+    if pulls == 0:
+        return 0.0, 1.0
+    mean = total / pulls
+    return end(0.0, mean, False), end(mean, 1.0, True)
