@@ -14,7 +14,7 @@ from frugalbandits.lab.documents.html import fragment
 from frugalbandits.lab.documents.parts import Cell, Mark, Table
 from frugalbandits.lab.figures import Panel, plot_regret, plot_world
 from frugalbandits.lab.figures.panels import Regret, regret_of
-from frugalbandits.lab.figures.worlds import WorldRegret
+from frugalbandits.lab.figures.worlds import WORLD_REGRETS, WorldRegret
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.text import counted, percent, readable, role, title
@@ -70,6 +70,19 @@ def _(result: Result) -> str:
     regret = _table(caption, ("at the horizon", "mean", "20th percentile", "80th percentile"), rows)
     pulls = [readable(count) for count in result.pulls[:, -1].mean(axis=0)]
     return fragment([regret, arms_table(problem, _heading(problem), [("mean pulls", pulls)])])
+
+
+@html_of.register
+def _(result: WorldResult) -> str:
+    rows = [[f"{kind} regret", *map(readable, result.summary(kind))] for kind in WORLD_REGRETS]
+    scale = f"{counted(result.runs)} of {result.horizon:,} decisions"
+    money = f"{percent(result.judged_share)} judged, {100 * result.saving:.1f}% saved"
+    notes = "".join(f"; {note}" for note in result.notes)
+    caption = f"{title(result.policy)}, {scale}, {result.world.about}: {money}{notes}"
+    regret = _table(caption, ("at the horizon", "mean", "20th percentile", "80th percentile"), rows)
+    uses = [readable(count) for count in result.pulls[:, -1].mean(axis=0)]
+    start = f"At the start: {_heading(result.problem)}"
+    return fragment([regret, arms_table(result.problem, start, [("mean uses", uses)])])
 
 
 @html_of.register

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -32,11 +33,12 @@ from frugalbandits.lab.text import counted, readable, shortened, title
 from frugalbandits.lab.worlds.happenings import Change, Outage, Price, decisions_at
 from frugalbandits.lab.worlds.result import Happened, WorldResult
 
-__all__ = ["WorldRegret", "plot_world"]
+__all__ = ["WORLD_REGRETS", "WorldRegret", "plot_world"]
 
 WorldRegret = Literal["scaled", "summed", "cost", "quality"]
 
-_REGRETS: dict[WorldRegret, str] = {
+#: The kinds of regret in a world as axis labels.
+WORLD_REGRETS: dict[WorldRegret, str] = {
     "scaled": "regret, costs scaled",
     "summed": "summed cost and quality regret",
     "cost": "cost regret",
@@ -49,6 +51,8 @@ _LONGEST_NAME = 18
 _FEWEST_PIXELS = 11.0  # between two labels side by side
 _POINTS = 120  # of a stack at most: more only make it flicker
 _DECADES = 1.5  # as in `panels`
+_LONGEST_LINE = 95  # of a title
+_MARK: dict[str, Any] = {"color": INK, "linestyle": (0, (2, 2)), "linewidth": 1.0, "zorder": 2.5}
 
 
 def plot_world(name: str, results: Sequence[WorldResult], regret: WorldRegret = "scaled") -> Figure:
@@ -84,22 +88,20 @@ def plot_world(name: str, results: Sequence[WorldResult], regret: WorldRegret = 
         heights = [3.2, *[1.25] * len(results)]
         panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
         _draw_regret(panels[0], results, regret, shown)
-        about = literal(first.world.about)
-        panels[0].set_title(
-            f"{literal(name)}, {bar_label(first.problem)}: {about}\n"
-            f"T = {first.horizon:,}, {counted(first.runs)}",
-            fontsize=11 if len(about) < 70 else 9,
-        )
+        about = f"{literal(name)}, {bar_label(first.problem)}: {literal(first.world.about)}"
+        lines = textwrap.wrap(about, _LONGEST_LINE, break_long_words=False)
+        scale = f"T = {first.horizon:,}, {counted(first.runs)}"
+        panels[0].set_title("\n".join([*lines, scale]), fontsize=11)
         areas = _areas(results)
         for axes, result in zip(panels[1:], results, strict=True):
             _draw_traffic(axes, result, areas)
         for axes in panels:
-            _mark(axes, first)
+            _mark(axes, first, shaded=axes is panels[0])
         panels[-1].set_xlabel("decisions")
         panels[-1].set_xlim(0, first.horizon)
         panels[-1].xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]))
         panels[-1].xaxis.set_major_formatter(short_ticks())
-        _legends(figure, shown, first, areas)
+        _legends(figure, shown, areas)
         _label_marks(figure, panels[0], first)
     return figure
 
@@ -132,7 +134,7 @@ def _draw_regret(
     else:
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(readable_ticks())
-    axes.set_ylabel(_REGRETS[regret] + scale)
+    axes.set_ylabel(WORLD_REGRETS[regret] + scale)
     axes.grid(True)
 
 
@@ -194,12 +196,15 @@ def _marked(result: WorldResult) -> list[Happened]:
     return [each for each in result.happened if each not in whole]
 
 
-def _mark(axes: Axes, result: WorldResult) -> None:
+def _mark(axes: Axes, result: WorldResult, shaded: bool) -> None:
     for each in _marked(result):
         if isinstance(each.happening, Outage):
             end = decisions_at(each.happening.end, result.horizon)
-            axes.axvspan(each.time, end, facecolor=INK, alpha=0.10, linewidth=0, zorder=1.5)
-        axes.axvline(each.time, color=INK, linestyle=(0, (2, 2)), linewidth=1.0, zorder=2.5)
+            if shaded:
+                axes.axvspan(each.time, end, facecolor=INK, alpha=0.10, linewidth=0, zorder=1.5)
+            else:
+                axes.axvline(end, **_MARK)
+        axes.axvline(each.time, **_MARK)
 
 
 def _words(each: Happened) -> str:
@@ -243,13 +248,14 @@ def _label_marks(figure: Figure, axes: Axes, result: WorldResult) -> None:
 def _legends(
     figure: Figure,
     shown: dict[str, Look],
-    result: WorldResult,
     areas: Sequence[tuple[str, list[int], dict[str, Any]]],
 ) -> None:
     handles: list[Artist] = [Line2D([], [], **look.line) for look in shown.values()]
     labels = [literal(title(policy)) for policy in shown]
     if len(labels) > 1:
-        figure.axes[0].legend(handles, labels, loc="upper left", handlelength=3.4, fontsize=9.5).set_zorder(6)
+        figure.legend(
+            handles, labels, loc="outside upper center", ncols=min(len(labels), 4), handlelength=3.4
+        )
     patches = [Patch(edgecolor="white", linewidth=0.0, **look) for _, _, look in areas]
     names = [literal(name) for name, _, _ in areas]
     figure.legend(
