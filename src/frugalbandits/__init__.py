@@ -26,7 +26,10 @@ from frugalbandits.core.policies.etc_cs import ETCCS
 from frugalbandits.core.policies.glr_cof import GLRCOF
 from frugalbandits.core.policies.pe_cs import PECS
 from frugalbandits.core.policies.ts_cs import TSCS
+from frugalbandits.core.policies.ts_cs_discounted import DiscountedTSCS
 from frugalbandits.core.policies.ucb_cs import UCBCS
+from frugalbandits.core.policies.ucb_cs_restarts import RestartingUCBCS
+from frugalbandits.core.policies.ucb_cs_window import WindowUCBCS
 from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToBest
 from frugalbandits.core.registry import policies, register
@@ -78,6 +81,7 @@ __all__ = [
     "Comparison",
     "Decision",
     "Departure",
+    "DiscountedTSCS",
     "Empirical",
     "Explanation",
     "HorizonWarning",
@@ -89,6 +93,7 @@ __all__ = [
     "Quality",
     "RelativeTo",
     "RelativeToBest",
+    "RestartingUCBCS",
     "Result",
     "RewardModel",
     "Session",
@@ -97,6 +102,7 @@ __all__ = [
     "TwoPoint",
     "UnknownDecision",
     "WarmUp",
+    "WindowUCBCS",
     "World",
     "WorldResult",
     "__version__",

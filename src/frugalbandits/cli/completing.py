@@ -30,7 +30,7 @@ def beginning(incomplete: str, known: Iterable[str]) -> list[str]:
 
 def policies(incomplete: str) -> list[str]:
     """Complete a policy or a group of them."""
-    return beginning(incomplete, (*fb.policies(), "all", "every"))
+    return beginning(incomplete, (*fb.policies(), "all", "every", "moving"))
 
 
 def instances(incomplete: str) -> list[str]:

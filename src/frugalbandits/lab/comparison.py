@@ -240,6 +240,6 @@ def _chosen(problem: Problem, policies: Sequence[str | Policy] | None) -> list[s
 def _one_of_each_kind() -> list[str]:
     """Return the first registered name of each kind of policy."""
     first: dict[type[Policy], str] = {}
-    for name in policies():
+    for name in policies(moving=False):
         first.setdefault(type(resolve(name)), name)
     return list(first.values())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.absence import stand_in
+from frugalbandits.core.absence import LONGEST_REST, rest_after, stand_in
 from frugalbandits.core.contract import Batch, Policy
 from frugalbandits.core.jit import compiled, inner, specialised
 from frugalbandits.core.tally import observe
@@ -25,6 +25,7 @@ from frugalbandits.lab.worlds.hooks import (
     hooks_of,
     mind_nobody,
     mind_nothing,
+    never,
     no_alarms,
     nobody,
 )
@@ -55,6 +56,7 @@ def plan(state: Any, rng: Any) -> Batch:
 
 charge: Any = charge_nobody
 wanted: Any = always
+minds: Any = never
 tell_usable: Any = mind_nobody
 tell_all_usable: Any = mind_nothing
 raised: Any = no_alarms
@@ -140,6 +142,32 @@ def send(mail: Any, time: int, delay: int, option: int, reward: float) -> None:
 
 
 @inner
+def let_rest(state: Any, mail: Any, time: int, seats: Any, up: Any, usable: Any) -> None:
+    """Leave out arms of which no feedback was ever heard, for a while, if others are left."""
+    told = 0
+    lost = 0
+    for k in range(len(usable)):
+        told += state.tally.pulls[k]
+        lost += state.tally.lost[k]
+    left = 0
+    for k in range(len(usable)):
+        left += usable[k]
+    for option in range(len(seats.ranks)):
+        since = mail.silent[option]
+        if since >= 0:
+            arm = seats.ranks[option]
+            if arm < 0 or state.tally.pulls[arm] > 0 or time >= since + LONGEST_REST:
+                mail.silent[option] = -1
+                mail.waiting[1] -= 1
+            elif usable[arm] and time < since + rest_after(state.tally.lost[arm], lost, told):
+                usable[arm] = False
+                left -= 1
+    if left == 0:
+        for k in range(len(usable)):
+            usable[k] = up[seats.who[k]]
+
+
+@inner
 def deliver(state: Any, mail: Any, time: int, ranks: Any, books: Any) -> None:
     """Fold in the feedback that is due after the decision of this moment."""
     day = time % len(mail.first)
@@ -152,6 +180,9 @@ def deliver(state: Any, mail: Any, time: int, ranks: Any, books: Any) -> None:
             state.tally.pending[arm] -= 1
             if reward == LOST:
                 state.tally.lost[arm] += 1
+                if state.tally.pulls[arm] == 0:
+                    mail.waiting[1] += mail.silent[mail.option[letter]] < 0
+                    mail.silent[mail.option[letter]] = time + 1
             else:
                 observe(state, arm, 1, reward)
         if reward != LOST:
@@ -189,6 +220,8 @@ def drive(
     at = 0
     repeats = 0
     want = True
+    rested = False
+    everybody = True
     epoch = -1
     alarms = raised(state)
     reference = seats.ranks[law.reference] if law.reference >= 0 else -1
@@ -209,18 +242,23 @@ def drive(
                 moves = True
         if entered or law.down > 0:
             who_is_up(law, path, epoch, calls, up)
+            moves = True
+        rests = mail.waiting[1] > 0
+        if moves or rests or rested:
             for k in range(ranks):
                 usable[k] = up[seats.who[k]]
-            moves = True
+            if rests:
+                let_rest(state, mail, time, seats, up, usable)
+            rested = rests
+            everybody = bool(usable.all())
         prices = path.prices[epoch]
         if moves:
             find_target(law, means, prices, path.active[epoch], up, target)
 
         # Which arm: as a session hands it out.
-        if at == len(arms):
+        if at == len(arms) and (everybody or repeats > 1 or not minds(state)):
             if repeats > 1:
                 repeats -= 1
-                at = 0
             else:
                 batch = plan(state, policy_rng)
                 books.counts[PLANS] += 1
@@ -231,27 +269,31 @@ def drive(
                 arms = batch.arms
                 # A batch is the same whatever its own outcomes; what is still out may change it.
                 repeats = 1 if mail.waiting[0] > 0 else batch.repeats
-                at = 0
-        arm = arms[at]
-        at += 1
-        asked = want
-        if not usable[arm]:
-            if tell_usable(state, usable):
-                batch = plan(state, policy_rng)
-                books.counts[PLANS] += 1
-                while alarms < raised(state):
-                    log_alarm(books, time, seats.who[arm_of_alarm(state, alarms)])
-                    alarms += 1
-                asked = wanted(state)
-                arm = batch.arms[0]
-                tell_all_usable(state)
-                # Planned for this call alone.
-                arms = arms[:0]
-                at = 0
-                repeats = 0
-            else:
-                arm = stand_in(state.tally, law.keep, reference, law.level, usable)
-                asked = True
+            at = 0
+        if at < len(arms) and usable[arms[at]]:
+            arm = arms[at]
+            at += 1
+            asked = want
+        elif minds(state):
+            # Planned for this call alone.
+            tell_usable(state, usable)
+            batch = plan(state, policy_rng)
+            books.counts[PLANS] += 1
+            while alarms < raised(state):
+                log_alarm(books, time, seats.who[arm_of_alarm(state, alarms)])
+                alarms += 1
+            asked = wanted(state)
+            arm = batch.arms[0]
+            tell_all_usable(state)
+            arms = arms[:0]
+            at = 0
+            repeats = 0
+        else:
+            arm = stand_in(state.tally, law.keep, reference, law.level, usable)
+            at += 1
+            # What the stand-in shows was not foreseen by the batch.
+            repeats = min(repeats, 1)
+            asked = True
 
         option = seats.who[arm]
         state.tally.pending[arm] += 1

@@ -18,6 +18,7 @@ __all__ = [
     "hooks_of",
     "mind_nobody",
     "mind_nothing",
+    "never",
     "no_alarms",
     "nobody",
 ]
@@ -30,7 +31,7 @@ def charge_nobody(state: Any, arm: int, cost: float) -> None:
 
 @inlined
 def always(state: Any) -> bool:
-    """Want feedback on every decision."""
+    """Say yes: feedback is wanted on every decision, or the policy minds who is up."""
     return True
 
 
@@ -41,17 +42,21 @@ def as_planned(state: Any) -> bool:
 
 
 @inlined
-def mind_nobody(state: Any, usable: Any) -> bool:
+def never(state: Any) -> bool:
     """Tell that the policy plans without regard to who is up."""
     return False
 
 
 @inlined
-def mind_absence(state: Any, usable: Any) -> bool:
+def mind_nobody(state: Any, usable: Any) -> None:
+    """Leave a policy alone that does not mind."""
+
+
+@inlined
+def mind_absence(state: Any, usable: Any) -> None:
     """Let the policy know who is up."""
     for k in range(len(usable)):
         state.usable[k] = usable[k]
-    return True
 
 
 @inlined
@@ -98,7 +103,7 @@ def hooks_of(kind: type[Policy]) -> dict[str, Any]:
     if kind.wants:
         parts["wanted"] = as_planned
     if kind.minds_absence:
-        parts |= {"tell_usable": mind_absence, "tell_all_usable": mind_all}
+        parts |= {"minds": always, "tell_usable": mind_absence, "tell_all_usable": mind_all}
     if kind.forgets:
         parts |= {"raised": alarms_so_far, "arm_of_alarm": alarmed_arm}
     return parts

@@ -90,7 +90,8 @@ class Mail(NamedTuple):
     next: NDArray[np.int64]  # of each letter
     option: NDArray[np.int64]
     reward: NDArray[np.float64]
-    waiting: NDArray[np.int64]  # how many are under way
+    waiting: NDArray[np.int64]  # how many are under way; how many options are in `silent`
+    silent: NDArray[np.int64]  # when an option's feedback was last lost, if none has ever come; else -1
 
 
 class Books(NamedTuple):
@@ -107,7 +108,7 @@ class Books(NamedTuple):
     alarm_option: NDArray[np.int64]
 
 
-def new_mail(longest: int) -> Mail:
+def new_mail(longest: int, options: int) -> Mail:
     """Return no mail; a letter takes at most `longest` decisions."""
     days = longest + 1
     return Mail(
@@ -115,7 +116,8 @@ def new_mail(longest: int) -> Mail:
         np.zeros(days, np.int64),
         np.zeros(days, np.int64),
         np.zeros(days),
-        np.zeros(1, np.int64),
+        np.zeros(2, np.int64),
+        np.full(options, -1, np.int64),
     )
 
 

@@ -100,7 +100,7 @@ def run_once(
     streams = Streams(*map(np.random.default_rng, others))
     drive = drive or drive_of(policy)
     books = new_books(times, world.problem.arms)
-    mail = new_mail(_longest(world))
+    mail = new_mail(_longest(world), world.problem.arms)
     state: Any = None
     for segment in script.segments:
         if state is None:
@@ -147,7 +147,7 @@ def _prepare(
         law,
         sample if policy.randomised else None,
         Streams(sample, sample, sample, sample),
-        new_mail(1),
+        new_mail(1, world.problem.arms),
         new_books(times, world.problem.arms),
         segment.start,
         segment.end,
