@@ -43,6 +43,13 @@ def rewards(incomplete: str) -> list[str]:
     return beginning(incomplete, ("bernoulli", "beta"))
 
 
+def worlds(incomplete: str) -> list[str]:
+    """Complete a world by name."""
+    from frugalbandits.lab.worlds import PRESETS  # takes time to import
+
+    return beginning(incomplete, PRESETS)
+
+
 def names_of_experiments(incomplete: str) -> list[str]:
     """Complete an experiment of the paper."""
     return beginning(incomplete, (*experiments(), "all"))

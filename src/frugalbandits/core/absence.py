@@ -45,8 +45,8 @@ def stand_in(tally: Any, keep: float, reference: int, level: float, usable: NDAr
 def rest_after(own: int, lost: int, told: int) -> int:
     """Return for how many decisions an arm rests of which no feedback has come, and `own` were lost.
 
-    After n looks without feedback it is 2^n - 1; where feedback is rare anyway, n is less by as much: `lost` and
-    `told` are the decisions of all arms whose feedback was lost and has come.
+    After n looks without feedback it is 2^n - 1; where feedback is rare anyway, n is less by as much: `lost`
+    and `told` count the decisions of all arms whose feedback was lost and has come.
     """
     looks = own * (told + 1) / (told + 1 + lost - own)
     return int(2.0 ** min(looks, 10.0)) - 1

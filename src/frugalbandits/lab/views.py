@@ -14,11 +14,10 @@ from frugalbandits.lab.documents.html import fragment
 from frugalbandits.lab.documents.parts import Cell, Mark, Table
 from frugalbandits.lab.figures import Panel, plot_regret, plot_world
 from frugalbandits.lab.figures.panels import Regret, regret_of
-from frugalbandits.lab.figures.worlds import WORLD_REGRETS, WorldRegret
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.text import counted, percent, readable, role, title
-from frugalbandits.lab.worlds import WorldResult
+from frugalbandits.lab.worlds.result import KINDS, Kind, WorldResult
 
 __all__ = ["arms_table", "figure_of", "html_of", "success", "world_figure_of"]
 
@@ -33,7 +32,7 @@ def figure_of(result: Result, regret: Regret = "summed") -> Figure:
     return plot_regret([Panel(counted(result.problem.arms, "arm"), [result], regret)])
 
 
-def world_figure_of(result: WorldResult, regret: WorldRegret = "scaled") -> Figure:
+def world_figure_of(result: WorldResult, regret: Kind = "scaled") -> Figure:
     """Draw one result in a world: its regret against time, and the traffic of the options."""
     return plot_world(counted(result.problem.arms, "option"), [result], regret)
 
@@ -74,7 +73,7 @@ def _(result: Result) -> str:
 
 @html_of.register
 def _(result: WorldResult) -> str:
-    rows = [[f"{kind} regret", *map(readable, result.summary(kind))] for kind in WORLD_REGRETS]
+    rows = [[f"{kind} regret", *map(readable, result.summary(kind))] for kind in KINDS]
     scale = f"{counted(result.runs)} of {result.horizon:,} decisions"
     money = f"{percent(result.judged_share)} judged, {100 * result.saving:.1f}% saved"
     notes = "".join(f"; {note}" for note in result.notes)

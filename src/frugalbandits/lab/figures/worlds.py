@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -31,14 +31,11 @@ from frugalbandits.lab.figures.style import (
 )
 from frugalbandits.lab.text import counted, readable, shortened, title
 from frugalbandits.lab.worlds.happenings import Change, Outage, Price, decisions_at
-from frugalbandits.lab.worlds.result import Happened, WorldResult
+from frugalbandits.lab.worlds.result import Happened, Kind, WorldResult
 
-__all__ = ["WORLD_REGRETS", "WorldRegret", "plot_world"]
+__all__ = ["plot_world"]
 
-WorldRegret = Literal["scaled", "summed", "cost", "quality"]
-
-#: The kinds of regret in a world as axis labels.
-WORLD_REGRETS: dict[WorldRegret, str] = {
+_REGRETS: dict[Kind, str] = {
     "scaled": "regret, costs scaled",
     "summed": "summed cost and quality regret",
     "cost": "cost regret",
@@ -55,7 +52,7 @@ _LONGEST_LINE = 95  # of a title
 _MARK: dict[str, Any] = {"color": INK, "linestyle": (0, (2, 2)), "linewidth": 1.0, "zorder": 2.5}
 
 
-def plot_world(name: str, results: Sequence[WorldResult], regret: WorldRegret = "scaled") -> Figure:
+def plot_world(name: str, results: Sequence[WorldResult], regret: Kind = "scaled") -> Figure:
     r"""Draw policies in one world: regret against time, and below it each policy's traffic.
 
     What happens in the world is marked in all panels. Of many options, those that are used most have areas
@@ -75,7 +72,7 @@ def plot_world(name: str, results: Sequence[WorldResult], regret: WorldRegret = 
     >>> from frugalbandits import named_world, simulate
     >>> result = simulate(named_world("drift", "nu1"), "ucb-cs", horizon=1000, runs=2)
     >>> plot_world("nu1", [result]).axes[0].get_title()
-    'nu1, $\\alpha$ = 0.3: 3 changes\nT = 1,000, 2 runs'
+    'nu1, $\\alpha$ = 0.8: 3 changes\nT = 1,000, 2 runs'
     """
     if not results:
         raise InputError("a figure of a world needs at least one result")
@@ -106,9 +103,7 @@ def plot_world(name: str, results: Sequence[WorldResult], regret: WorldRegret = 
     return figure
 
 
-def _draw_regret(
-    axes: Axes, results: Sequence[WorldResult], regret: WorldRegret, shown: dict[str, Look]
-) -> None:
+def _draw_regret(axes: Axes, results: Sequence[WorldResult], regret: Kind, shown: dict[str, Look]) -> None:
     finals = [float(result.regret(regret)[:, -1].mean()) for result in results]
     positive = [value for value in finals if value > 0]
     logarithmic = len(positive) > 1 and math.log10(max(positive) / min(positive)) > _DECADES
@@ -134,7 +129,7 @@ def _draw_regret(
     else:
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(readable_ticks())
-    axes.set_ylabel(WORLD_REGRETS[regret] + scale)
+    axes.set_ylabel(_REGRETS[regret] + scale)
     axes.grid(True)
 
 

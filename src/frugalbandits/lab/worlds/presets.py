@@ -11,7 +11,10 @@ from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.worlds.happenings import Arrival, Bills, Outage, Price
 from frugalbandits.lab.worlds.world import World
 
-__all__ = ["PRESETS", "named_world"]
+__all__ = ["PRESETS", "WORLD_POLICIES", "named_world"]
+
+#: What is compared in worlds by default.
+WORLD_POLICIES = ("voi-cs", "glr-cof", "ts-cs", "ts-cs-discounted", "ucb-cs-window", "ucb-cs-restarts")
 
 _DOWN = 0.2  # of the options, at each call
 _LATE = 100  # decisions
@@ -44,7 +47,7 @@ def named_world(name: str, problem: Problem | str, seed: int = 0, **more: Any) -
     Examples
     --------
     >>> named_world("outages", "nu1")
-    World(6 options, alpha=0.3, 20% down at each call, 1 outage)
+    World(7 options, alpha=0.8, 20% down at each call, 1 outage)
     """
     if name not in PRESETS:
         raise unknown_name("world", name, PRESETS)

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-__all__ = ["ALARM", "Happened", "WorldResult"]
+__all__ = ["ALARM", "KINDS", "Happened", "Kind", "WorldResult"]
 
 #: A change that was noticed: in which run, after how many decisions, of which option, and whether it is one.
 ALARM = np.dtype([("run", np.int64), ("time", np.int64), ("option", np.int64), ("right", np.bool_)])
 
 Kind = Literal["scaled", "summed", "cost", "quality"]
+#: The kinds of regret.
+KINDS: tuple[Kind, ...] = ("scaled", "summed", "cost", "quality")
 
 
 class Happened(NamedTuple):
@@ -145,7 +147,7 @@ class WorldResult(Shown):
 
     def regret(self, regret: Kind = "scaled") -> NDArray[np.float64]:
         """Return one kind of regret: runs x checkpoints."""
-        if regret not in ("scaled", "summed", "cost", "quality"):
+        if regret not in KINDS:
             raise InputError(f"regret must be 'scaled', 'summed', 'cost' or 'quality', but it is {regret!r}")
         values: NDArray[np.float64] = getattr(self, f"{regret}_regret")
         return values

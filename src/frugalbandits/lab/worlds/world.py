@@ -82,7 +82,7 @@ class World:
     >>> world
     World(3 options, alpha=0.2, 10% judged, 1 change)
     >>> World(problem, drift=2, seed=1).drift[0].option
-    'large'
+    'small'
     >>> World(problem, feedback=1.5)
     Traceback (most recent call last):
     ...
