@@ -1,8 +1,8 @@
 """A world at a moment, plainly: means, prices, who is there, and what the best use of the moment is.
 
 A moment is a number of decisions (int) or a share of the horizon (float). Options are numbers. What happens
-is a list of tuples: ("change", at, option, mean, over), ("outage", option, start, end), ("arrival", option, at),
-("departure", option, at), ("price", option, at, cost).
+is a list of tuples: ("change", at, option, mean, over), ("outage", option, start, end),
+("arrival", option, at), ("departure", option, at), ("price", option, at, cost).
 """
 
 

@@ -1,4 +1,4 @@
-"""Results of worlds: seeds and workers, tables, alarms, what cannot be done, and no stall when options are down."""
+"""Results of worlds: seeds and workers, tables, alarms, figures, and no stall when options are down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session makes the decisions that the driver of worlds makes, and so does `simulate` where nothing moves."""
+"""A session makes the decisions of the driver of worlds, and so does `simulate` where nothing moves."""
 
 from __future__ import annotations
 

@@ -111,9 +111,9 @@ def test_bad_horizons(horizon):
 
 def test_rewards_that_cannot_follow_a_change():
     logged = fb.Empirical({"tiny": [0, 1], "small": [1, 1, 0], "large": [1]})
-    with pytest.raises(fb.InputError, match="follow means that may change.*Empirical"):
+    with pytest.raises(fb.InputError, match=r"follow means that may change.*Empirical"):
         fb.simulate(fb.World(PROBLEM), "ucb-cs", 100, rewards=logged)
-    with pytest.raises(fb.InputError, match="give no mean of 0.1"):
+    with pytest.raises(fb.InputError, match=r"give no mean of 0\.1"):
         world = fb.World(PROBLEM, drift=[fb.Change(0.5, 0, 0.1)])
         fb.simulate(world, "ucb-cs", 100, rewards=fb.TwoPoint(0.25, 1.0))
 
