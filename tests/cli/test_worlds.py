@@ -17,7 +17,7 @@ SMALL = ("--horizon", "2000", "--runs", "2", "--policy", "ts-cs", "--policy", "u
 
 
 def test_a_table_of_a_world() -> None:
-    said = good("simulate", "nu1", "--world", "all", *SMALL).stdout
+    said = good("simulate", "nu1", "--world", "all", *SMALL)
     assert "world all: 10% judged, feedback 100 decisions late" in said
     for head in ("scaled regret", "summed regret", "judged", "spend", "saving", "alarms"):
         assert head in said
@@ -26,7 +26,7 @@ def test_a_table_of_a_world() -> None:
 
 def test_json_files_and_figure(in_an_empty_folder: Path) -> None:
     arguments = ["simulate", "nu1", "--world", "drift", *SMALL, "--json"]
-    told = json.loads(good(*arguments, "--out", "t.csv", "--plot", "f.png").stdout)
+    told = json.loads(good(*arguments, "--out", "t.csv", "--plot", "f.png"))
     result = fb.simulate(fb.named_world("drift", "nu1"), "ts-cs", 2_000, runs=2)
     first = told["results"][0]
     assert (first["world"], first["policy"], first["judged_share"]) == ("drift", "ts-cs", 1.0)
@@ -41,7 +41,7 @@ def test_json_files_and_figure(in_an_empty_folder: Path) -> None:
 
 def test_other_bars_take_the_policies_that_know_them() -> None:
     arguments = ["--quality", "at-least:0.5", "--world", "late", "--horizon", "200", "--runs", "1", "--json"]
-    told = json.loads(good("simulate", "nu1", *arguments).stdout)
+    told = json.loads(good("simulate", "nu1", *arguments))
     assert {each["policy"] for each in told["results"]} == {"voi-cs", "glr-cof"}
 
 
@@ -60,7 +60,7 @@ def test_refusals(arguments: list[str], words: str, in_an_empty_folder: Path) ->
 
 
 def test_every_world_is_in_the_help_and_the_docs() -> None:
-    said = " ".join(good("simulate", "--help").stdout.split())
+    said = " ".join(good("simulate", "--help").split())
     page = Path(__file__).parents[2].joinpath("docs", "simulation.md").read_text(encoding="utf-8")
     for name in PRESETS:
         assert name in said
@@ -69,7 +69,7 @@ def test_every_world_is_in_the_help_and_the_docs() -> None:
 
 def test_the_leaderboard_of_worlds_goes_on_where_it_was(in_an_empty_folder: Path) -> None:
     arguments = ["leaderboard", "worlds", "--quick", "--runs", "1", "--policy", "ts-cs", "--policy", "ucb-cs"]
-    told = json.loads(good(*arguments, "--json").stdout)
+    told = json.loads(good(*arguments, "--json"))
     assert {row["world"] for row in told["rows"]} == set(PRESETS)
     folder = Path("out", "leaderboard-quick")
     kept = sorted((folder / "worlds").iterdir())
@@ -82,7 +82,7 @@ def test_the_leaderboard_of_worlds_goes_on_where_it_was(in_an_empty_folder: Path
             assert entry["over_best"] == pytest.approx(max(entry["regret"], 1.0) / best)
     stamps = {path: path.stat().st_mtime_ns for path in kept}
     kept[0].write_text("{")
-    said = good(*arguments).stdout
+    said = good(*arguments)
     assert "Standings over" in said and "drift-slow" in said
     assert {path for path in kept if path.stat().st_mtime_ns != stamps[path]} == {kept[0]}
     page = (folder / "worlds.md").read_text(encoding="utf-8")

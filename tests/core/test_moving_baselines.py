@@ -24,7 +24,7 @@ from reference.ts_cs_discounted import run as discounted
 )
 def test_discounted_ts_cs_draws_what_its_reference_draws(mode, case, discount, seed):
     costs, alpha, horizon, table = case
-    # Rewards are whole, so that S + F of the reference is the number of pulls to the last bit.
+    # Whole rewards: what is told since the last plan is then exact.
     table = np.round(table)
     policy = fb.DiscountedTSCS(discount)
     rng = np.random.default_rng(seed)
@@ -32,12 +32,7 @@ def test_discounted_ts_cs_draws_what_its_reference_draws(mode, case, discount, s
     expected, _ = discounted(
         pull_from(table), costs, alpha, horizon, rng=np.random.default_rng(seed), discount=discount
     )
-    # A weight of the form gamma^n is rounded here and there in another order: a draw may then differ.
-    same = sum(one == other for one, other in zip(pulled, expected, strict=True))
-    assert pulled[: len(costs)] == expected[: len(costs)]
-    assert same == horizon or discount < 1.0
-    if discount == 1.0:
-        assert pulled == expected
+    assert pulled == expected
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -55,7 +50,7 @@ def test_short_windows(mode, case, window):
 def test_restarts_on_changes(mode, seed, exploration):
     """Options that turn from good to bad and back: there is something to restart on."""
     rng = np.random.default_rng(seed)
-    horizon = 900
+    horizon = 450
     means = np.where((np.arange(horizon) // 150 + np.arange(3)[:, None]) % 2, 0.95, 0.1)
     table = (rng.random((3, horizon)) < means).astype(float)
     policy = fb.RestartingUCBCS(exploration)
@@ -63,13 +58,13 @@ def test_restarts_on_changes(mode, seed, exploration):
     pulled, _ = play(
         policy,
         [1, 2, 3],
-        0.1,
+        0.13,
         horizon,
         pull_from(table),
         mode=mode,
         record=lambda state, batch, time: restarts.append(int(state.restarts[0])),
     )
-    expected, _ = ucb_cs_restarts.run(pull_from(table), [1, 2, 3], 0.1, horizon, exploration=exploration)
+    expected, _ = ucb_cs_restarts.run(pull_from(table), [1, 2, 3], 0.13, horizon, exploration=exploration)
     assert pulled == expected
     assert restarts[-1] > 0
 

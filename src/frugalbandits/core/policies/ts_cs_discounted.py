@@ -23,14 +23,14 @@ __all__ = ["DiscountedTSCS", "DiscountedTSCSState"]
 
 
 class DiscountedTSCSState(NamedTuple):
-    """The state of a run: `pulls` and `sums` are what is left of the tally, which stood at `told`, `paid`."""
+    """The state of a run: `sums` and `misses` are what is left of the tally, last seen at `told` and `paid`."""
 
     tally: Tally
     journal: Journal
     keep: float  # 1 - alpha
     discount: float
-    pulls: NDArray[np.float64]
-    sums: NDArray[np.float64]
+    sums: NDArray[np.float64]  # S, of rewards
+    misses: NDArray[np.float64]  # F, of what rewards lack to 1
     told: NDArray[np.int64]
     paid: NDArray[np.float64]
 
@@ -48,8 +48,8 @@ def fold(state: Any) -> None:
     for k in range(arms):
         pulls = state.tally.pulls[k] - state.told[k]
         total = min(max(state.tally.sums[k] - state.paid[k], 0.0), float(pulls))
-        state.pulls[k] = state.pulls[k] * stays + pulls
-        state.sums[k] = min(state.sums[k] * stays + total, state.pulls[k])
+        state.sums[k] = stays * state.sums[k] + total
+        state.misses[k] = stays * state.misses[k] + (pulls - total)
         state.told[k] = state.tally.pulls[k]
         state.paid[k] = state.tally.sums[k]
 
@@ -63,7 +63,7 @@ def plan(state: Any, rng: Any) -> Batch:
         return Batch(unseen(state, arms), 1)
     thetas = np.empty(arms)
     for k in range(arms):
-        thetas[k] = rng.beta(1.0 + state.sums[k], 1.0 + (state.pulls[k] - state.sums[k]))
+        thetas[k] = rng.beta(1.0 + state.sums[k], 1.0 + state.misses[k])
     bar = state.keep * thetas.max()
     arm = 0
     while thetas[arm] < bar:
@@ -108,25 +108,23 @@ class DiscountedTSCS(Policy):
             journal=new_journal(arms),
             keep=1.0 - setting.alpha,
             discount=self.discount,
-            pulls=np.zeros(arms),
             sums=np.zeros(arms),
+            misses=np.zeros(arms),
             told=np.zeros(arms, np.int64),
             paid=np.zeros(arms),
         )
 
     def ranges(self, setting: Setting) -> Ranges:
         most = float(2**53)
-        return {"pulls": (0.0, most), "sums": (0.0, most), "told": (0, 2**53), "paid": (0.0, most)}
+        return {"sums": (0.0, most), "misses": (0.0, most), "told": (0, 2**53), "paid": (0.0, most)}
 
     def contradiction(self, state: DiscountedTSCSState) -> str | None:
-        if (state.sums > state.pulls).any():
-            return "what is left of the rewards is more than what is left of the pulls"
         if (state.told > state.tally.pulls).any():
             return "more pulls were folded in than there were"
         return None
 
     def bounds(self, state: DiscountedTSCSState) -> Bounds:
-        size = state.pulls + 2.0
+        size = state.sums + state.misses + 2.0
         centre = (1.0 + state.sums) / size
         # Two standard deviations around the mean of each posterior.
         reach = 2.0 * np.sqrt(centre * (1.0 - centre) / (size + 1.0))

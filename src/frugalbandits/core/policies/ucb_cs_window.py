@@ -44,13 +44,18 @@ class WindowUCBCSState(NamedTuple):
 def fold(state: Any) -> None:
     """Take in what was told since the last plan."""
     window = len(state.arms)
+    new = 0
+    for k in range(len(state.told)):
+        new += state.tally.pulls[k] - state.told[k]
     for k in range(len(state.told)):
         pulls = state.tally.pulls[k] - state.told[k]
         if pulls > 0:
             reward = min(max((state.tally.sums[k] - state.paid[k]) / pulls, 0.0), 1.0)
             state.told[k] = state.tally.pulls[k]
             state.paid[k] = state.tally.sums[k]
-            for _ in range(min(pulls, window)):
+            # More than the window holds comes at once where options or prices change: each arm keeps its
+            # share.
+            for _ in range(pulls if new <= window else max(pulls * window // new, 1)):
                 push(state, k, reward)
 
 
