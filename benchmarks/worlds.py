@@ -1,6 +1,7 @@
 """What moves and what it costs: regret of policies in worlds, beside the same where nothing moves.
 
-Problems are the tables of language models and random ones; costs are scaled to their range.
+Problems are those of `problems.py`: the ones for tuning, or with --held-out those that nobody looks at before
+a policy is finished. Costs are scaled to their range.
 
 Example: python benchmarks/worlds.py --quick --policy voi-cs --policy ts-cs
 """
@@ -14,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import frugalbandits as fb
-from frugalbandits.lab.instances.catalogue import TABLES
 from frugalbandits.lab.worlds import WORLD_POLICIES
+from problems import HELD_OUT_TABLES, TUNING_TABLES, families
 
 ALPHA = 0.1
 Problems = list[tuple[str, fb.Problem]]
@@ -29,12 +30,16 @@ class Bench:
         self.horizon = options.horizon or (10_000 if options.quick else 100_000)
         self.runs = options.runs or (3 if options.quick else 50)
         self.seed = options.seed
-        count = options.problems or (3 if options.quick else 40)
-        tables = TABLES[:2] if options.quick else TABLES
-        drawn = fb.random_problems(count, seed=options.problem_seed)
+        count = options.problems or (1 if options.quick else 10)
+        tables = HELD_OUT_TABLES if options.held_out else TUNING_TABLES
+        drawn = families(count, 1_000 if options.held_out else 0)
         self.kinds: dict[str, Problems] = {
             "tables": [(name, fb.instance(name, alpha=ALPHA)) for name in tables],
-            "random": [(f"random {number}", problem) for number, problem in enumerate(drawn)],
+            "random": [
+                (f"{name} {number}", problem)
+                for name, problems in drawn.items()
+                for number, problem in enumerate(problems)
+            ],
         }
 
     def mean(
@@ -84,8 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--policy", action="append", help="repeat for more")
     parser.add_argument("--horizon", type=int)
     parser.add_argument("--runs", type=int)
-    parser.add_argument("--problems", type=int, help="random ones")
-    parser.add_argument("--problem-seed", type=int, default=1000, help="of the random problems")
+    parser.add_argument("--problems", type=int, help="random ones of each kind")
+    parser.add_argument("--held-out", action="store_true", help="problems that nothing was chosen on")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", choices=sorted(SECTIONS), help="repeat for more")
     options = parser.parse_args(arguments)

@@ -23,7 +23,7 @@ __all__ = ["DiscountedTSCS", "DiscountedTSCSState"]
 
 
 class DiscountedTSCSState(NamedTuple):
-    """The state of a run: `sums` and `misses` are what is left of the tally, last seen at `told` and `paid`."""
+    """The state of a run: `sums` and `misses` are what is left of the tally, as of `told` and `paid`."""
 
     tally: Tally
     journal: Journal
