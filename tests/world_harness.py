@@ -36,7 +36,8 @@ def play(world, policy, horizon, table=None, seed=0, run=0, plan=None):
     policy = resolve(policy)
     noted, ups, bills = [], [], []
     used = [0] * world.problem.arms
-    parts = hooks.hooks_of(type(policy))
+    script = script_of(world, horizon, policy)
+    parts = hooks.hooks_of(type(policy), policy.begin(script.segments[0].setting)._fields)
     charge = parts.get("charge", hooks.charge_nobody)
 
     def reward_of(law, option, mean, rng):
@@ -69,7 +70,7 @@ def play(world, policy, horizon, table=None, seed=0, run=0, plan=None):
     books = run_once(
         world,
         policy,
-        script_of(world, horizon, policy),
+        script,
         law_of(world, Bernoulli()),
         times,
         seed,

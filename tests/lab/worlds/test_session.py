@@ -89,3 +89,24 @@ def test_with_nothing_moving_the_law_is_that_of_the_paper_s_world():
             one, other = still.pulls[:, -1, option], paper.pulls[:, -1, option]
             error = np.sqrt((one.var() + other.var()) / 400)
             assert abs(one.mean() - other.mean()) < 4.5 * error
+
+
+@pytest.mark.parametrize("policy", policies())
+@given(
+    world=worlds(moving=False),
+    seed=st.integers(0, 1000),
+    lag=st.sampled_from([0, 3]),
+    share=st.sampled_from([1.0, 0.4]),
+)
+def test_outages_and_lost_feedback_as_in_a_session(policy, world, seed, lag, share):
+    """Options are down at random, and one for long; feedback is late, or never comes."""
+    outages = [0.3, fb.Outage(0, 20, 70)]
+    world = fb.World(world.problem, outages=outages, delay=lag, feedback=share)
+    table = table_of(world, seed)
+    played = play(world, policy, HORIZON, table)
+    judged = np.diff(played.books.judged, prepend=0)
+    # What is judged after decision t is decision t - lag; what is under way at the end is told to nobody.
+    losing = [*(judged[lag:] == 0), *[False] * lag]
+    ups = [step.up for step in played.steps]
+    driven = [step.option for step in played.steps]
+    assert driven == play_in_session(world, policy, table, ups, lag, losing)

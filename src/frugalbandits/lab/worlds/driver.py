@@ -325,10 +325,10 @@ def drive(
 
 
 @functools.cache
-def _specialise(kind: type[Policy]) -> Drive:
-    return specialised(drive, f"drive_world_{kind.__name__}", **hooks_of(kind))
+def _specialise(kind: type[Policy], fields: tuple[str, ...]) -> Drive:
+    return specialised(drive, f"drive_world_{kind.__name__}", **hooks_of(kind, fields))
 
 
-def drive_of(policy: Policy) -> Drive:
-    """Return the driver that has this kind of policy compiled into it."""
-    return _specialise(type(policy))
+def drive_of(policy: Policy, state: Any) -> Drive:
+    """Return the driver that has this kind of policy, with states like this one, compiled into it."""
+    return _specialise(type(policy), state._fields)

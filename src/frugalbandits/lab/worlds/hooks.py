@@ -6,6 +6,7 @@ A policy with `learns_costs` is told bills, one with `wants` says what feedback 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from frugalbandits.core.contract import Policy
@@ -67,6 +68,15 @@ def mind_all(state: Any) -> None:
 
 
 @inlined
+def mind_all_afresh(state: Any) -> None:
+    """Let the policy know that everybody is up, and that its batch is over: it was for one call alone."""
+    for k in range(len(state.usable)):
+        state.usable[k] = True
+    # As `Policy.cut_short` does it.
+    state.target[1] = min(state.target[1], 1)
+
+
+@inlined
 def mind_nothing(state: Any) -> None:
     """Leave a policy alone that does not mind."""
 
@@ -95,15 +105,20 @@ def alarmed_arm(state: Any, number: int) -> int:
     return state.past.log_arm[number % len(state.past.log_arm)]
 
 
-def hooks_of(kind: type[Policy]) -> dict[str, Any]:
-    """Return the functions of the driver that are another for this kind of policy, by name."""
+def hooks_of(kind: type[Policy], fields: Sequence[str]) -> dict[str, Any]:
+    """Return the functions of the driver that are another for this kind of policy, by name.
+
+    `fields` are those of its state. One with `target` goes on with a batch until an arm is brought so far,
+    and has to be told that a batch is over.
+    """
     parts: dict[str, Any] = {"plan": kind.plan}
     if kind.learns_costs:
         parts["charge"] = charge_bill
     if kind.wants:
         parts["wanted"] = as_planned
     if kind.minds_absence:
-        parts |= {"minds": always, "tell_usable": mind_absence, "tell_all_usable": mind_all}
+        parts |= {"minds": always, "tell_usable": mind_absence}
+        parts["tell_all_usable"] = mind_all_afresh if "target" in fields else mind_all
     if kind.forgets:
         parts |= {"raised": alarms_so_far, "arm_of_alarm": alarmed_arm}
     return parts

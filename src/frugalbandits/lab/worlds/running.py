@@ -98,7 +98,6 @@ def run_once(
     for_policy, *others = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(5)
     policy_rng = np.random.default_rng(for_policy) if policy.randomised else None
     streams = Streams(*map(np.random.default_rng, others))
-    drive = drive or drive_of(policy)
     books = new_books(times, world.problem.arms)
     mail = new_mail(_longest(world), world.problem.arms)
     state: Any = None
@@ -111,7 +110,8 @@ def run_once(
                 # What an option cost before its price changed says nothing of what it costs now.
                 for part in state.bills:
                     part[segment.repriced] = 0
-        drive(
+        run_to_end = drive or drive_of(policy, state)
+        run_to_end(
             state,
             script.path,
             segment.seats,
@@ -138,10 +138,11 @@ def _prepare(
 ) -> None:
     segment = script.segments[0]
     sample = np.random.default_rng(0)
+    state = policy.begin(segment.setting)
     prepare(
-        drive_of(policy),
+        drive_of(policy, state),
         name,
-        policy.begin(segment.setting),
+        state,
         script.path,
         segment.seats,
         law,
