@@ -44,8 +44,8 @@ from frugalbandits.core.tally import Bills, Tally, new_bills, new_tally
 __all__ = ["VOICS", "VOICSState"]
 
 GROWTH = 100  # a batch is one part in so many of the arm's decisions
-SERVES = 3.0  # what is known serves so many times the pulls that are left
-ENDLESS = 10.0  # and without a horizon so many times the pulls so far
+SERVES = 1.0  # what is known serves so many times the pulls that are left
+ENDLESS = 2.0  # and without a horizon so many times the pulls so far
 KNOWN = 200  # rewards of the leader that are wanted in any case
 SAMPLED = 0.05  # and the share of its decisions of which they are wanted after that
 
@@ -85,7 +85,7 @@ def close_batch(state: Any, counts: Any) -> None:
 
 
 @inner
-def is_wanted(state: Any, arm: int, what: int, pulls: float, whole: float) -> bool:
+def is_wanted(what: int, pulls: float, whole: float) -> bool:
     """Tell whether feedback on a batch is worth a judgement: always where it is asked for."""
     return what != LEADER or pulls < KNOWN or pulls < SAMPLED * whole
 
@@ -120,7 +120,7 @@ def plan(state: Any, rng: Any) -> Batch:
     rate = fading(state.past, time)
     if rate > 0:
         base = min(base, SERVES * share / rate)
-    place, what, subject, against, leader, gain, price, worth = choose(
+    choice = choose(
         arranged(held, order),
         arranged(numbers(state.past.sums), order),
         arranged(handed, order),
@@ -133,13 +133,13 @@ def plan(state: Any, rng: Any) -> Batch:
         base,
         state.judging,
     )
-    arm = order[place]
-    state.question[0] = what
-    state.question[1] = order[subject]
-    state.question[2] = order[against] if against >= 0 else -1
-    state.question[3] = order[leader]
-    state.stakes[0], state.stakes[1], state.stakes[2] = gain, price, worth
-    state.wanted[0] = 1 if is_wanted(state, arm, what, held[arm], whole[arm]) else 0
+    arm = order[choice.arm]
+    state.question[0] = choice.what
+    state.question[1] = order[choice.subject]
+    state.question[2] = order[choice.judge] if choice.judge >= 0 else -1
+    state.question[3] = order[choice.leader]
+    state.stakes[0], state.stakes[1], state.stakes[2] = choice.gain, choice.price, choice.worth
+    state.wanted[0] = 1 if is_wanted(choice.what, held[arm], whole[arm]) else 0
     more = max(1, counts[arm] // GROWTH)
     state.target[0] = arm
     state.target[1] = counts[arm] + more

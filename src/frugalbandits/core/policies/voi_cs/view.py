@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from frugalbandits.core.jit import inner, instead
-from frugalbandits.core.policies.voi_cs.rule import floats, wholes
+from frugalbandits.core.policies.voi_cs.beliefs import floats, wholes
 
 __all__ = ["arranged", "balance", "by_price", "decided", "flags", "learned_costs", "numbers", "priced"]
 
