@@ -229,6 +229,8 @@ class Policy(ABC):
     forgets: ClassVar[bool] = False
     #: True when its state has `wanted`, in which `plan` says whether feedback on its batch is worth having.
     wants: ClassVar[bool] = False
+    #: True when it is made for means that change. Tables of worlds that stand still leave it out by default.
+    for_moving_means: ClassVar[bool] = False
     #: The compiled function ``plan(state, rng) -> Batch``.
     plan: ClassVar[Any]
 
