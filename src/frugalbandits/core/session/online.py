@@ -50,15 +50,15 @@ class Session(LiveOptions):
     policy
         A registered name or a policy with settings.
     horizon
-        How many decisions are expected; the policy's confidence is set by it. More may be asked for. The
-        default policy does without, unless a fixed level is asked for.
+        How many decisions are expected. It helps the default policy, which does without; others need it for
+        their confidence. More may be asked for.
     seed
         Seed of a randomised policy; unpredictable by default.
     names
         Names of the options where `costs` is a list; "a1", "a2", ... by default.
     quality
         What is good enough, in place of alpha: `RelativeToBest`, `RelativeTo` or `AtLeast`, or its written
-        form, such as "at-least:0.8". COF and GLR-COF know all of them.
+        form, such as "at-least:0.8". VOI-CS, GLR-COF and COF know all of them.
     worth
         What a unit of quality is worth, in units of cost, to a policy that weighs one against the other; the
         range of the costs by default.
@@ -95,7 +95,7 @@ class Session(LiveOptions):
         self,
         costs: Mapping[str, float] | ArrayLike,
         alpha: float | None = None,
-        policy: str | Policy = "glr-cof",
+        policy: str | Policy = "voi-cs",
         horizon: float | None = None,
         seed: int | None = None,
         names: Iterable[str] | None = None,
@@ -352,7 +352,7 @@ class Session(LiveOptions):
             warnings.warn(
                 f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: it {takes}, "
                 f"even if each of the {len(self._names)} options were perfect. It will explore to the end; "
-                "take policy='glr-cof', which waits for no conclusion, or a longer horizon, a lower bar, or "
+                "take policy='voi-cs', which waits for no conclusion, or a longer horizon, a lower bar, or "
                 "a tolerance.",
                 HorizonWarning,
                 stacklevel=3,

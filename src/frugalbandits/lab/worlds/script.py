@@ -6,7 +6,7 @@ stretch in which the same options are there at the same prices; a policy numbers
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,7 +212,7 @@ def _segment(
         problem.quality,
         int(path.starts[-1]),
         reference,
-        worth=_worth(world),
+        worth=problem.worth,
         learn_costs=world.bills is not None and policy.learns_costs,
         memory=_memory(world, policy),
         judge_price=world.judge_price,
@@ -228,11 +228,6 @@ def _repriced(before: Segment, setting: Setting, origin: Ints) -> list[int]:
         for rank, old in enumerate(origin.tolist())
         if old >= 0 and setting.costs[rank] != before.setting.costs[old]
     ]
-
-
-def _worth(world: World) -> float | None:
-    worth: Any = getattr(world.problem, "worth", None)
-    return None if worth is None else float(worth)
 
 
 def _memory(world: World, policy: Policy) -> int | None:

@@ -181,8 +181,7 @@ class World:
     @property
     def worth(self) -> float:
         """What a unit of quality is worth, in units of cost: the range of the costs by default."""
-        given = getattr(self.problem, "worth", None)
-        return float(np.ptp(self.problem.costs) or 1.0) if given is None else float(given)
+        return self.problem.worth
 
     def has_changed(self, option: int, after: int, until: int, horizon: int) -> bool:
         """Tell whether the mean of an option has moved between two moments of a run, in decisions."""
