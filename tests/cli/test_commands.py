@@ -230,11 +230,11 @@ def test_a_table_per_instance_and_alpha_shows_the_library_s_numbers() -> None:
             result = fb.simulate(problem, policy, 1000, runs=3, checkpoints=5)
             (row,) = rows(table, policy)
             cells = re.split(r"\s{2,}", row)
-            for kind, cell in zip(("summed", "cost", "quality"), cells[1:4], strict=True):
+            for kind, cell in zip(("scaled", "summed", "cost", "quality"), cells[1:5], strict=True):
                 mean, low, high = map(readable, result.summary(kind))
                 assert cell == f"{mean} [{low}, {high}]"
-            assert cells[4:6] == [percent(result.late_on_optimal), "\N{EN DASH}"]
-            assert re.fullmatch(r"\d+\.\d\d", cells[6])
+            assert cells[5:7] == [percent(result.late_on_optimal), "\N{EN DASH}"]
+            assert re.fullmatch(r"\d+\.\d\d", cells[7])
 
 
 def test_a_narrow_table_puts_percentiles_below_the_means(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +293,8 @@ def test_groups_of_policies_and_no_cell_twice(calls: list[dict[str, Any]]) -> No
     arguments = ["goodreads", "nu1", "goodreads", "--alpha", "0.1", "--alpha", "0.10", "--runs", "1"]
     for given, expected in (
         (["cof", "all", "etc-cs"], PAPER_POLICIES),
-        (["every"], fb.policies()),
+        (["every"], fb.policies(moving=False)),
+        (["moving"], fb.policies(moving=True)),
         (["ts-cs", "cof", "ts-cs"], ("ts-cs", "cof")),
     ):
         calls.clear()

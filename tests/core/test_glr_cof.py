@@ -103,11 +103,13 @@ def test_interval_is_where_the_divergence_is_within_the_limit(pulls, mean, limit
     delta=st.sampled_from([None, 0.01, 0.5, 0.9]),
     tolerance=st.sampled_from([0.0, 0.0, 0.05]),
     threshold=st.sampled_from(["practical", "proven", "proven"]),
-    goal=st.sampled_from(["regret", "conclusion", "conclusion"]),
+    goal=st.sampled_from(["regret", "regret", "conclusion"]),
+    sampling=st.sampled_from(["stakes", "stakes", "first"]),
 )
-def test_every_threshold_and_goal_equals_its_reference(case, delta, tolerance, threshold, goal):
+def test_every_setting_equals_its_reference(case, delta, tolerance, threshold, goal, sampling):
     costs, alpha, horizon, table = case
     options = {"delta": delta, "tolerance": tolerance, "threshold": threshold, "goal": goal}
+    options["sampling"] = sampling
     expected = REFERENCES["glr-cof"](pull_from(table), costs, alpha, horizon, **options)
     assert play(fb.GLRCOF(**options), costs, alpha, horizon, pull_from(table)) == expected
 
@@ -119,6 +121,7 @@ def test_any_tally_has_a_plan_and_an_explanation(data, count, tolerance):
         tolerance=tolerance,
         threshold=data.draw(st.sampled_from(["practical", "proven"])),
         goal=data.draw(st.sampled_from(["regret", "conclusion"])),
+        sampling=data.draw(st.sampled_from(["stakes", "first"])),
     )
     state = policy.start(setting_of(np.arange(count, dtype=float), data.draw(ALPHAS), None))
     for arm in range(count):

@@ -71,12 +71,14 @@ def test_policy_equals_reference(name, case, delta, tolerance):
     delta=DELTAS,
     tolerance=TOLERANCES,
     threshold=st.sampled_from(["practical", "proven", "proven"]),
-    goal=st.sampled_from(["regret", "conclusion", "conclusion"]),
+    goal=st.sampled_from(["regret", "regret", "conclusion"]),
+    sampling=st.sampled_from(["stakes", "first"]),
 )
-def test_every_threshold_and_goal_equals_its_reference(case, delta, tolerance, threshold, goal):
+def test_every_setting_equals_its_reference(case, delta, tolerance, threshold, goal, sampling):
     costs, bar, horizon, table = case
     alpha, options = told(bar)
     settings = {"delta": delta, "tolerance": tolerance, "threshold": threshold, "goal": goal}
+    settings["sampling"] = sampling
     expected = REFERENCES["glr-cof"](pull_from(table), costs, alpha, horizon, **settings, **options)
     assert play(fb.GLRCOF(**settings), costs, bar, horizon, pull_from(table)) == expected
 

@@ -155,9 +155,11 @@ def test_tables_are_tidy():
     regret = result.to_polars()
     assert regret.columns == [
         "policy", "alpha", "quality", "run", "time", "cost_regret", "quality_regret", "summed_regret",
+        "scaled_regret",
     ]  # fmt: skip
     assert regret.height == 15
     assert regret["summed_regret"].to_list() == result.summed_regret.ravel().tolist()
+    assert regret["scaled_regret"].to_list() == result.scaled_regret.ravel().tolist()
     pulls = result.to_polars("pulls")
     assert pulls.height == 30
     assert pulls["pulls"].to_list() == result.pulls.ravel().tolist()

@@ -102,6 +102,24 @@ def doubted(n, m, candidate, judges, keep, tolerance, enough, taken_off):
     return [i for i in Z if Z[i] - taken_off[candidate] - taken_off[i] < enough[i]]
 
 
+def variance(n, s):
+    """Variance of what a uniform prior and the rewards say of a mean."""
+    a = (s + 1) / (n + 2)
+    return a * (1 - a) / (n + 2)
+
+
+def normal(z):
+    """Distribution function of the standard normal."""
+    return math.erfc(-z / math.sqrt(2)) / 2
+
+
+def log_stakes(gain, price, most):
+    """Logarithm of what is to be gained over what a pull costs, at most that of `most`."""
+    if gain >= most * price:
+        return math.log(most)
+    return math.log(gain / price) if gain > 0 else -math.inf
+
+
 def run(
     pull,
     costs,
@@ -113,6 +131,7 @@ def run(
     tolerance=0.0,
     threshold="practical",
     goal="regret",
+    sampling="stakes",
     reference=None,
     level=None,
 ):
@@ -197,8 +216,18 @@ def run(
         # The evidence beyond which an arm is not worth a pull now. If regret is the goal, it is that of the
         # moment, tolerance and penalties have no part in it, and the episode is the one that it would be.
         now = candidate
+        staked = goal == "regret" and sampling == "stakes"
         if goal == "regret":
             enough = np.log(sum(n) / n) - 1e-9  # a tie is enough, whatever rounding makes of it
+            if staked:
+                bar = keep * max(m[k] for k in judges if k >= candidate)
+                b = next(k for k in range(candidate, last + 1) if m[k] >= bar)
+                for j in range(candidate, last + 1):
+                    if j > b:
+                        wrong = math.sqrt(variance(n[j], sums[j]))
+                        enough[j] += log_stakes(wrong, cost[j] - cost[b] + max(bar - m[j], 0.0), 1)
+                    if j < b:
+                        enough[j] += log_stakes(cost[b] - cost[j], bar - m[j], 3)
             while now < last:
                 W, _ = evidence_against(n, m, now, [k for k in judges if k != now], keep)
                 if enough[now] > W:
@@ -215,22 +244,34 @@ def run(
 
         # b, the cheapest arm that looks good enough; one that two pulls might have made so is pulled first.
         bar = keep * max(m[k] for k in judges if k >= now)
-        b = now
-        doubtful = None
-        while m[b] < bar and doubtful is None:
-            if b > now and sums[b] + 2 >= bar * (n[b] + 2):
-                doubtful = b
-            else:
-                b += 1
-        if doubtful is not None:
-            sample(doubtful, max(1, n[doubtful] // 100))
+        # With stakes, one with little evidence against it for how often b was pulled comes before that.
+        b = next(k for k in range(now, last + 1) if m[k] >= bar)
+        again = []
+        if staked:
+            for j in range(now + 1, b):
+                W, _ = evidence_against(n, m, j, [k for k in judges if k != j], keep)
+                if math.log(0.3 * n[b] / n[j]) - 1e-9 > W:
+                    again.append(j)
+        again += [j for j in range(now + 1, b) if sums[j] + 2 >= bar * (n[j] + 2)]
+        if again:
+            sample(again[0], max(1, n[again[0]] // 100))
             continue
 
-        # r_i: how often it is pulled for one pull of gating arm i.
-        w_now = max(bar - m[now], 0.0)
+        # r_i: how often it is pulled for one pull of gating arm i. With stakes, by the regrets expected where
+        # `now` may be good enough.
+        w_now, good = max(bar - m[now], 0.0), 0.0
+        if staked:
+            best = max((k for k in judges if k >= now), key=lambda k: m[k])
+            sd = math.sqrt(variance(n[now], sums[now]) + keep**2 * variance(n[best], sums[best]))
+            z = (bar - m[now]) / sd
+            good = normal(-z)
+            w_now = sd * (math.exp(-z * z / 2) / math.sqrt(2 * math.pi) + z * normal(z))
         r = {}
         for i in gating:
-            w = max(cost[i] - cost[b], 0.0) + max(bar - m[i], 0.0)
+            w = max(cost[i] - cost[b], 0.0)
+            if staked:
+                w = good * (cost[i] - cost[now]) + (1 - good) * w
+            w += max(bar - m[i], 0.0)
             if w_now > 0:
                 r[i] = min(max(math.sqrt(w / w_now), 1 / 4), 32)
             else:

@@ -192,8 +192,27 @@ def quality_option(text: str) -> Any:
     return typer.Option(metavar="BAR", help=f"What is good enough, in place of --alpha: {forms}{text}.")
 
 
-def problem_of(name: str, alpha: float | None, quality: fb.Quality | str | None = None) -> fb.Problem:
-    """Return the instance that is meant: a built-in name or a file."""
+def worth_option() -> Any:
+    """Return an option for what a unit of quality is worth."""
+    return typer.Option(
+        parser=number,
+        metavar="W",
+        help="What a unit of quality is worth, in units of cost. Default: the range of the costs.",
+    )
+
+
+def problem_of(
+    name: str,
+    alpha: float | None,
+    quality: fb.Quality | str | None = None,
+    worth: float | None = None,
+) -> fb.Problem:
+    """Return the instance that is meant: a built-in name or a file; `worth` in place of its own."""
+    found = _instance(name, alpha, quality)
+    return found if worth is None else found.with_worth(worth)
+
+
+def _instance(name: str, alpha: float | None, quality: fb.Quality | str | None) -> fb.Problem:
     if alpha is not None and quality is not None:
         given = f"--alpha {alpha:g} and --quality {quality}"
         raise InputError(f"{given} both say what is good enough: give one")
@@ -221,11 +240,12 @@ def check_installed(module: str, what: str, extra: str) -> None:
 
 
 def chosen_policies(given: Sequence[str], any_bar: bool = False) -> list[str]:
-    """Return the policies that are meant, each once: "all" are the paper's five, "every" all there are.
+    """Return the policies that are meant, each once: "all" are the paper's five, "every" all but "moving".
 
+    "moving" are those that are made for means that change.
     With `any_bar` a group is those that know every kind of quality bar; one that is named must be among them.
     """
-    groups = {"all": PAPER_POLICIES, "every": fb.policies()}
+    groups = {"all": PAPER_POLICIES, "every": fb.policies(False), "moving": fb.policies(True)}
     if any_bar:
         able = tuple(name for name in fb.policies() if resolve(name).any_bar)
         groups = {key: tuple(name for name in able if name in group) for key, group in groups.items()}

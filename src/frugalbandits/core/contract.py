@@ -229,6 +229,8 @@ class Policy(ABC):
     forgets: ClassVar[bool] = False
     #: True when its state has `wanted`, in which `plan` says whether feedback on its batch is worth having.
     wants: ClassVar[bool] = False
+    #: True when it is made for means that change. Tables of worlds that stand still leave it out by default.
+    for_moving_means: ClassVar[bool] = False
     #: The compiled function ``plan(state, rng) -> Batch``.
     plan: ClassVar[Any]
 
@@ -289,6 +291,11 @@ class Policy(ABC):
         They start afresh when it is read, so only what a policy can do without may be among them.
         """
         return ()
+
+    @classmethod
+    def restored(cls, settings: Mapping[str, Any]) -> Policy:
+        """Return the policy of stored settings; where a release had fewer of them, as it was then."""
+        return cls(**settings)
 
     def cut_short(self, state: Any) -> None:
         """End the batch that was planned last; at least one decision of it was handed out.

@@ -9,7 +9,7 @@ import numpy as np
 from frugalbandits.core.quality import finite_number
 from frugalbandits.errors import InputError
 
-__all__ = ["check_choice", "check_delta", "check_flag", "check_tolerance"]
+__all__ = ["check_choice", "check_delta", "check_flag", "check_tolerance", "check_worth"]
 
 
 def check_delta(delta: float | None) -> float | None:
@@ -27,6 +27,22 @@ def check_tolerance(tolerance: float) -> float:
     value = finite_number("tolerance", tolerance)
     if not 0.0 <= value <= 1.0:
         raise InputError(f"tolerance must lie in [0, 1], but it is {tolerance!r}")
+    return value
+
+
+def check_worth(worth: float) -> float:
+    """Return what a unit of quality is worth, a number above 0.
+
+    Examples
+    --------
+    >>> check_worth(0)
+    Traceback (most recent call last):
+    ...
+    frugalbandits.errors.InputError: worth must be above 0, but it is 0
+    """
+    value = finite_number("worth", worth)
+    if value <= 0.0:
+        raise InputError(f"worth must be above 0, but it is {worth!r}")
     return value
 
 

@@ -110,6 +110,7 @@ def to_store(problem: Problem, policy: str, seed: int, runs: Runs) -> bytes:
         "costs": problem.costs.tolist(),
         "names": list(problem.names),
         "quality": quality_to_dict(problem.quality),
+        "quality_worth": problem.given_worth,
     }
     return pack(about, runs)
 
@@ -130,7 +131,13 @@ def stored_runs(content: bytes) -> tuple[Problem, str, int, Runs]:
         raise InputError(f"has no policy and seed, but {policy!r} and {seed!r}")
     try:
         quality = quality_from_dict(about["quality"])
-        problem = Problem(about["means"], about["costs"], names=about["names"], quality=quality)
+        problem = Problem(
+            about["means"],
+            about["costs"],
+            names=about["names"],
+            quality=quality,
+            worth=about.get("quality_worth"),
+        )
     except InputError as error:
         raise InputError(f"describes no problem: {error}") from error
     runs = runs_of(content)

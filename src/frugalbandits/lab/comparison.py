@@ -25,7 +25,7 @@ from frugalbandits.lab.documents.parts import Cell, Table
 from frugalbandits.lab.figures import LEAST, Panel, plot_regret
 from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.result import Result, as_pandas, ratio
+from frugalbandits.lab.result import Regret, Result, as_pandas, ratio
 from frugalbandits.lab.rewards import Bernoulli, RewardModel, resolve_rewards
 from frugalbandits.lab.shown import Shown
 from frugalbandits.lab.simulation import check_count, simulate
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "compare"]
 
-_REGRETS: dict[Literal["summed", "cost", "quality"], Objective] = {
+# What the least regret of each kind is; scaled regret is the sum on the problem in units of quality.
+_REGRETS: dict[Regret, Objective] = {
+    "scaled": "sum",
     "summed": "sum",
     "cost": "cost",
     "quality": "quality",
@@ -121,16 +123,17 @@ class Comparison(Shown):
         """Return the table of `to_polars` as a pandas.DataFrame."""
         return as_pandas(self.to_polars())
 
-    def plot(self, regret: Literal["summed", "cost", "quality"] = "summed") -> Figure:
+    def plot(self, regret: Regret = "summed") -> Figure:
         """Draw regret against time, all policies in one panel.
 
         The least regret that the lower bounds allow is there too, unless the horizon is too small for them.
         """
         if regret not in _REGRETS:
-            raise InputError(f"regret must be 'summed', 'cost' or 'quality', but it is {regret!r}")
+            raise InputError(f"regret must be {', '.join(map(repr, _REGRETS))}, but it is {regret!r}")
         least = None
         if self.least is not None and not self.least.too_early:
-            least = least_regret(self.problem, self.results[0].horizon, objective=_REGRETS[regret]).value
+            problem = self.problem.scaled() if regret == "scaled" else self.problem
+            least = least_regret(problem, self.results[0].horizon, objective=_REGRETS[regret]).value
         return plot_regret([Panel(title(self.name), self.results, regret, least)])
 
     def __repr__(self) -> str:
@@ -150,7 +153,7 @@ class Comparison(Shown):
         first = self.results[0]
         problem = first.problem
         best = min(result.summary().mean for result in self.results)
-        heads = ["policy", "summed regret", "cost regret", "quality regret", "times the least"]
+        heads = ["policy", *(f"{regret} regret" for regret in _REGRETS), "times the least"]
         rows = []
         for result, over in zip(self.results, self._over_least, strict=True):
             mark: Literal["strong", ""] = "strong" if result.summary().mean == best else ""
@@ -201,7 +204,7 @@ def compare(
     >>> [result.policy for result in comparison]
     ['etc-cs', 'pe-cs']
     >>> comparison.to_polars().shape
-    (2, 17)
+    (2, 20)
     """
     name = title(problem) if isinstance(problem, str) else "problem"
     problem = as_problem(problem)
@@ -210,7 +213,8 @@ def compare(
     total = check_horizon(horizon, problem.arms)
     count = check_count("runs", runs)
     run = partial(simulate, problem, seed=seed, workers=workers, rewards=model)
-    results, seconds = [], []
+    results: list[Result] = []
+    seconds: list[float] = []
     with listener(progress, len(chosen) * count) as tell:
         for policy in chosen:
             # Compiling is no part of a policy's seconds; and what is wrong shows before the first long run.
@@ -239,6 +243,6 @@ def _chosen(problem: Problem, policies: Sequence[str | Policy] | None) -> list[s
 def _one_of_each_kind() -> list[str]:
     """Return the first registered name of each kind of policy."""
     first: dict[type[Policy], str] = {}
-    for name in policies():
+    for name in policies(moving=False):
         first.setdefault(type(resolve(name)), name)
     return list(first.values())

@@ -5,6 +5,7 @@ This is the only place that validates means, costs and names; `quality` validate
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from frugalbandits.core.quality import (
     RelativeToBest,
     check_quality,
 )
+from frugalbandits.core.settings import check_worth
 from frugalbandits.errors import InputError
 from frugalbandits.lab.shown import Shown
 
@@ -53,6 +55,9 @@ class Problem(Shown):
         The quality bar, in place of alpha: `RelativeToBest`, `RelativeTo` or `AtLeast`, or its written form,
         such as "at-least:0.8". Under a level that no arm reaches the best arm counts as the one that is good
         enough; see `attainable`.
+    worth
+        What a unit of quality is worth, in units of cost: `Result.scaled_regret` and policies that weigh cost
+        against quality go by it. By default the range of the costs, or 1 where all cost the same.
 
     Examples
     --------
@@ -65,12 +70,15 @@ class Problem(Shown):
     [0.0, 0.0, 7.0]
     >>> Problem([0.70, 0.78, 0.80], [1, 2, 9], quality=AtLeast(0.7)).optimal_arm
     0
+    >>> problem.worth, Problem([0.70, 0.78, 0.80], [1, 2, 9], alpha=0.05, worth=20).worth
+    (8.0, 20.0)
     """
 
     means: NDArray[np.float64]
     costs: NDArray[np.float64]
     quality: Quality
     names: tuple[str, ...]
+    given_worth: float | None  # what `worth` was given as, None for the range of the costs
 
     def __init__(
         self,
@@ -80,6 +88,7 @@ class Problem(Shown):
         names: Iterable[str] | None = None,
         *,
         quality: Quality | str | None = None,
+        worth: float | None = None,
     ) -> None:
         checked_costs, checked_names = check_options(costs, names)
         given = None if names is None else checked_names
@@ -101,6 +110,7 @@ class Problem(Shown):
         object.__setattr__(self, "costs", checked_costs)
         object.__setattr__(self, "quality", checked_quality)
         object.__setattr__(self, "names", checked_names)
+        object.__setattr__(self, "given_worth", None if worth is None else check_worth(worth))
 
     @property
     def arms(self) -> int:
@@ -113,6 +123,15 @@ class Problem(Shown):
         if not isinstance(self.quality, RelativeToBest):
             raise InputError(f"alpha is a bar relative to the best arm, but this one is {self.quality!r}")
         return self.quality.alpha
+
+    @cached_property
+    def worth(self) -> float:
+        """What a unit of quality is worth, in units of cost: the range of the costs unless it was given."""
+        if self.given_worth is not None:
+            return self.given_worth
+        # Halves, because the range itself may be beyond the largest float.
+        half = float(self.costs.max() / 2 - self.costs.min() / 2)
+        return min(2.0 * half, sys.float_info.max) if half > 0 else 1.0
 
     @cached_property
     def reference(self) -> int | None:
@@ -178,11 +197,24 @@ class Problem(Shown):
 
     def with_alpha(self, alpha: float) -> Problem:
         """Return the same arms under another subsidy factor."""
-        return Problem(self.means, self.costs, alpha, self.names)
+        return Problem(self.means, self.costs, alpha, self.names, worth=self.given_worth)
 
     def with_quality(self, quality: Quality | str) -> Problem:
         """Return the same arms under another quality bar."""
-        return Problem(self.means, self.costs, names=self.names, quality=quality)
+        return Problem(self.means, self.costs, names=self.names, quality=quality, worth=self.given_worth)
+
+    def with_worth(self, worth: float | None) -> Problem:
+        """Return the same arms with another worth of a unit of quality; None is the range of the costs."""
+        return Problem(self.means, self.costs, names=self.names, quality=self.quality, worth=worth)
+
+    def scaled(self) -> Problem:
+        """Return the same arms with costs in units of quality: above the least one, over `worth`.
+
+        Summed regret there is scaled regret here.
+        """
+        # Halves, because a difference of costs may be beyond the largest float.
+        above = (self.costs / 2 - self.costs.min() / 2) / (self.worth / 2)
+        return Problem(self.means, above, names=self.names, quality=self.quality, worth=1.0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
@@ -192,6 +224,7 @@ class Problem(Shown):
             and np.array_equal(self.costs, other.costs)
             and self.quality == other.quality
             and self.names == other.names
+            and self.worth == other.worth
         )
 
     def __hash__(self) -> int:
@@ -204,7 +237,8 @@ class Problem(Shown):
             if isinstance(self.quality, RelativeToBest)
             else f"quality={str(self.quality)!r}"
         )
+        worth = "" if self.given_worth is None else f", worth={self.given_worth:g}"
         return (
-            f"Problem({self.arms} arms, {bar}, threshold={self.threshold:.4g}, "
+            f"Problem({self.arms} arms, {bar}{worth}, threshold={self.threshold:.4g}, "
             f"optimal={self.names[self.optimal_arm]!r}, best={self.names[self.best_arm]!r})"
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-__all__ = ["Result", "Summary", "as_pandas", "final_regret", "geometric_mean", "ratio"]
+__all__ = ["REGRETS", "Regret", "Result", "Summary", "as_pandas", "final_regret", "geometric_mean", "ratio"]
+
+#: The kinds of regret: "summed" is in units of cost, as the paper has it, and "scaled" in units of quality.
+Regret: TypeAlias = Literal["cost", "quality", "summed", "scaled"]
+REGRETS: tuple[Regret, ...] = ("cost", "quality", "summed", "scaled")
 
 _ENDED = 0.9  # of the late pulls: arms that are still compared share them
 
@@ -89,6 +93,11 @@ class Result(Shown):
     def summed_regret(self) -> NDArray[np.float64]:
         """Cost regret plus quality regret, the measure of the paper's figures: runs x checkpoints."""
         return self.cost_regret + self.quality_regret
+
+    @cached_property
+    def scaled_regret(self) -> NDArray[np.float64]:
+        """Cost regret over what a unit of quality is worth, plus quality regret: runs x checkpoints."""
+        return self.cost_regret / self.problem.worth + self.quality_regret
 
     @property
     def late_from(self) -> int:
@@ -159,7 +168,7 @@ class Result(Shown):
         """Share of runs whose `final_arm` is the optimal arm; a run without one has not found it."""
         return float(np.mean(self.final_arm == self.problem.optimal_arm))
 
-    def summary(self, regret: Literal["cost", "quality", "summed"] = "summed") -> Summary:
+    def summary(self, regret: Regret = "summed") -> Summary:
         """Return mean and 20-80 percentile band of the regret at the horizon."""
         values = self._regret(regret)[:, -1]
         low, high = np.percentile(values, [20, 80])
@@ -194,6 +203,7 @@ class Result(Shown):
             columns["cost_regret"] = self.cost_regret.ravel()
             columns["quality_regret"] = self.quality_regret.ravel()
             columns["summed_regret"] = self.summed_regret.ravel()
+            columns["scaled_regret"] = self.scaled_regret.ravel()
             return _without_nan(columns)
         if table == "pulls":
             long = {key: np.repeat(np.asarray(value), arms) for key, value in columns.items()}
@@ -204,7 +214,7 @@ class Result(Shown):
         """Return the table of `to_polars` as a pandas.DataFrame."""
         return as_pandas(self.to_polars(table))
 
-    def plot(self, regret: Literal["cost", "quality", "summed"] = "summed") -> Figure:
+    def plot(self, regret: Regret = "summed") -> Figure:
         """Draw regret against time, the mean and the 20-80 percentile band over runs; a matplotlib figure."""
         self._regret(regret)
         return figure_of(self, regret)
@@ -242,8 +252,9 @@ class Result(Shown):
         return {"alpha": alpha, "quality": [str(quality)] * rows}
 
     def _regret(self, regret: str) -> NDArray[np.float64]:
-        if regret not in ("cost", "quality", "summed"):
-            raise InputError(f"regret must be 'cost', 'quality' or 'summed', but it is {regret!r}")
+        if regret not in REGRETS:
+            known = " or ".join([", ".join(map(repr, REGRETS[:-1])), repr(REGRETS[-1])])
+            raise InputError(f"regret must be {known}, but it is {regret!r}")
         values: NDArray[np.float64] = getattr(self, f"{regret}_regret")
         return values
 
@@ -281,7 +292,8 @@ def as_pandas(table: pl.DataFrame) -> Any:
 def final_regret(result: Result, kind: str = "summed") -> NDArray[np.float64]:
     """Return the regret of each run at the horizon, without computing it at the other checkpoints."""
     cost, quality = result.problem.regrets(result.pulls[:, -1])
-    return {"cost": cost, "quality": quality, "summed": cost + quality}[kind]
+    scaled = cost / result.problem.worth + quality
+    return {"cost": cost, "quality": quality, "summed": cost + quality, "scaled": scaled}[kind]
 
 
 def ratio(above: float, below: float) -> float:

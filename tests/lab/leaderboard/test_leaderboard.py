@@ -70,15 +70,17 @@ def test_a_row_has_each_regret_over_the_best_and_over_the_least():
     row = row_of("paper", [made("a", [10, 30]), unlucky, made("c", [20, 20]), made("d", [20, 24])])
     entries = by_policy(row)
     assert [entry.regret for entry in row.entries] == [140.0, 350.0, 140.0, 154.0]
+    # All of it is cost regret, and costs range over 8.
+    assert [entry.scaled for entry in row.entries] == [17.5, 43.75, 17.5, 19.25]
     assert [entry.over_best for entry in row.entries] == [1.0, 2.5, 1.0, 1.1]
     assert [entry.won for entry in row.entries] == [True, False, True, False]
-    assert [entry.worst_run for entry in row.entries] == [210.0, 700.0, 140.0, 168.0]
+    assert [entry.worst_run for entry in row.entries] == [26.25, 87.5, 17.5, 21.0]
     assert [entry.late_on_optimal for entry in row.entries] == [1.0, 0.99, 1.0, 1.0]
     assert [entry.settled_on_optimal for entry in row.entries] == [1.0, 0.5, 1.0, 1.0]
     assert (entries["b"].cost, entries["b"].quality, entries["b"].seconds) == (350.0, 0.0, 0.25)
-    bound = least_regret(PROBLEM, T)
+    bound = least_regret(PROBLEM.scaled(), T)
     assert (row.least, row.too_early) == (bound.value, False)
-    assert entries["b"].over_least == 350.0 / bound.value
+    assert entries["b"].over_least == 43.75 / bound.value
     told = (row.family, row.instance, row.alpha, row.horizon, row.runs, row.arms)
     assert told == ("paper", "made", 0.2, T, 2, 3)
 
@@ -88,7 +90,7 @@ def test_less_than_a_pull_of_the_worst_arm_counts_as_one():
     assert [entry.regret for entry in row.entries] == [0.0, 3.5, 21.0]
     assert [entry.over_best for entry in row.entries] == [1.0, 1.0, 3.0]
     assert [entry.won for entry in row.entries] == [True, True, False]
-    assert by_policy(row)["none"].over_least == 7.0 / row.least
+    assert by_policy(row)["none"].over_least == 7.0 / 8.0 / row.least
 
 
 def test_where_no_arm_has_regret_all_ratios_are_one():
@@ -107,7 +109,7 @@ def test_where_the_bound_says_nothing_there_is_no_ratio(monkeypatch):
         monkeypatch.setattr(board_module, "least_regret", lambda *given, changed=changed: changed)
         row = row_of("paper", [made("a", [5])])
         assert row.comparable == (value == 5.0 and not early)
-        assert row.entries[0].over_least == (7.0 if row.comparable else None)
+        assert row.entries[0].over_least == (0.875 if row.comparable else None)
 
 
 # Standings
@@ -133,8 +135,8 @@ def test_standings_sum_up_each_family():
     assert (a.rows, a.won, a.comparable, a.settled_on_optimal) == (3, 2, 2, 1.0)
     assert a.over_best == pytest.approx(2.0) and a.worst == 8.0 and a.worst_row.instance == "three"
     assert b.over_best == pytest.approx(16 ** (1 / 3)) and b.worst == 4.0 and b.worst_row.instance == "one"
-    assert a.over_least == pytest.approx(70.0 / rows[0].least)
-    assert b.over_least == pytest.approx(280.0 / rows[0].least)
+    assert a.over_least == pytest.approx(8.75 / rows[0].least)
+    assert b.over_least == pytest.approx(35.0 / rows[0].least)
     assert b.won == 1 and b.settled_on_optimal == pytest.approx(2 / 3)
     assert (found[2].over_best, found[3].worst) == (1.0, 4.0)
 

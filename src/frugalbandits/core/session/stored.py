@@ -232,7 +232,7 @@ def _policy(data: Any, given: Policy | None) -> tuple[str, Policy]:
     if kind not in kinds:
         raise StateFormatError(str(unknown_name("kind of policy", kind, kinds)))
     try:
-        return data["name"], kinds[kind](**settings)
+        return data["name"], kinds[kind].restored(settings)
     except (TypeError, InputError) as error:
         broken(f"the settings of {kind} are {short(settings)}: {error}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -41,7 +41,7 @@ from frugalbandits.lab.figures.style import (
     short_ticks,
 )
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.result import Result
+from frugalbandits.lab.result import Regret, Result
 from frugalbandits.lab.text import counted, readable, role, title
 
 __all__ = [
@@ -57,12 +57,12 @@ __all__ = [
     "save",
 ]
 
-Regret = Literal["summed", "cost", "quality"]
 #: The kinds of regret as axis labels.
 REGRETS: dict[Regret, str] = {
     "summed": "summed cost and quality regret",
     "cost": "cost regret",
     "quality": "quality regret",
+    "scaled": "scaled cost and quality regret",
 }
 #: How the least regret that lower bounds allow is called and drawn.
 LEAST = "least regret by the lower bounds (large T)"
@@ -92,9 +92,8 @@ class Panel(NamedTuple):
 
 def regret_of(result: Result, regret: Regret) -> NDArray[np.float64]:
     """Return one kind of regret: runs x checkpoints."""
-    return {"summed": result.summed_regret, "cost": result.cost_regret, "quality": result.quality_regret}[
-        regret
-    ]
+    values: NDArray[np.float64] = getattr(result, f"{regret}_regret")
+    return values
 
 
 def plot_regret(panels: Sequence[Panel]) -> Figure:

@@ -3,7 +3,8 @@
 Two formats, chosen by the suffix. A `.csv` file is an option table with the columns name, quality
 and cost; it has no subsidy factor. Any other file is the plain-text format of the MAB-CS research
 releases: lines `key: value`, blank lines, and comments that run from a `#` at the start of a line or
-after a blank. To its keys we add one, arm_name_array, which may be left out.
+after a blank. To its keys we add two that may be left out: arm_name_array, and quality_worth, which is what a
+unit of quality is worth.
 """
 
 from __future__ import annotations
@@ -30,13 +31,20 @@ __all__ = [
     "write_instance",
 ]
 
-_KEYS = ("instance_id", "arm_reward_array", "subsidy_factor", "arm_cost_array", "arm_name_array")
+_KEYS = (
+    "instance_id",
+    "arm_reward_array",
+    "subsidy_factor",
+    "arm_cost_array",
+    "arm_name_array",
+    "quality_worth",
+)
 _OTHER_SETTINGS = {"min_reward": "a fixed level of quality", "ref_arm_ell": "a reference arm"}
 _COLUMNS = ("name", "quality", "cost")
 # A "#" inside a word starts no comment, so that an arm may be called "C#".
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-# Means, costs, alpha and names as a file has them, before `Problem` checks them.
-_Fields: TypeAlias = tuple[list[float], list[float], float | None, list[str] | None]
+# Means, costs, alpha, names and worth as a file has them, before `Problem` checks them.
+_Fields: TypeAlias = tuple[list[float], list[float], float | None, list[str] | None, float | None]
 
 
 class NoBar(InputError):
@@ -122,12 +130,12 @@ def problem_from(
     """Return the problem that a text describes; `source` is what errors call it."""
     # Checked here, so that an error of the caller's is not blamed on the file.
     bar = None if alpha is None and quality is None else check_quality(alpha, quality)
-    means, costs, own, names = (_parse_table if table else _parse_lines)(text, source)
+    means, costs, own, names, worth = (_parse_table if table else _parse_lines)(text, source)
     if bar is None and own is None:
         lack = "a table has no subsidy factor" if table else "the key subsidy_factor is missing"
         raise NoBar(f"{source}: {lack}")
     try:
-        return Problem(means, costs, own if bar is None else None, names, quality=bar)
+        return Problem(means, costs, own if bar is None else None, names, quality=bar, worth=worth)
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
 
@@ -162,18 +170,21 @@ def _parse_lines(text: str, source: str) -> _Fields:
             raise InputError(f"{source}: the key {key} is missing")
         return [_number(part, where_is(key)) for part in entries[key][1].split(",")]
 
-    means, costs, names, alpha = numbers("arm_reward_array"), numbers("arm_cost_array"), None, None
+    means, costs = numbers("arm_reward_array"), numbers("arm_cost_array")
+    names, alpha, worth = None, None, None
     if "arm_name_array" in entries:
         names = [part.strip() for part in entries["arm_name_array"][1].split(",")]
     if "subsidy_factor" in entries:
         alpha = _number(entries["subsidy_factor"][1], where_is("subsidy_factor"))
+    if "quality_worth" in entries:
+        worth = _number(entries["quality_worth"][1], where_is("quality_worth"))
     for key, values in (("arm_cost_array", costs), ("arm_name_array", names)):
         if values is not None and len(values) != len(means):
             raise InputError(
                 f"{where_is(key)}: there are {len(values)} entries, but arm_reward_array in line "
                 f"{entries['arm_reward_array'][0]} has {len(means)}"
             )
-    return means, costs, alpha, names
+    return means, costs, alpha, names, worth
 
 
 def _parse_table(text: str, source: str) -> _Fields:
@@ -199,7 +210,7 @@ def _parse_table(text: str, source: str) -> _Fields:
         if name in arms:
             raise InputError(f"{where}, name: {name!r} stands in an earlier line too")
         arms[name] = _number(quality, f"{where}, quality"), _number(cost, f"{where}, cost")
-    return [mean for mean, _ in arms.values()], [cost for _, cost in arms.values()], None, list(arms)
+    return [mean for mean, _ in arms.values()], [cost for _, cost in arms.values()], None, list(arms), None
 
 
 def _number(text: str, where: str) -> float:
@@ -217,15 +228,17 @@ def _number(text: str, where: str) -> float:
 def _as_lines(problem: Problem, instance_id: str) -> str:
     if not isinstance(problem.quality, RelativeToBest):
         raise InputError(f"the plain-text format cannot carry a quality bar but alpha: {problem.quality!r}")
-    values = [
-        _carried("instance_id", instance_id, forbidden="\n\r"),
-        ", ".join(map(repr, problem.means.tolist())),
-        repr(problem.alpha),
-        ", ".join(map(repr, problem.costs.tolist())),
-    ]
+    values = {
+        "instance_id": _carried("instance_id", instance_id, forbidden="\n\r"),
+        "arm_reward_array": ", ".join(map(repr, problem.means.tolist())),
+        "subsidy_factor": repr(problem.alpha),
+        "arm_cost_array": ", ".join(map(repr, problem.costs.tolist())),
+    }
     if problem.names != check_names(None, problem.arms):
-        values.append(", ".join(_carried("name", name, forbidden=",") for name in problem.names))
-    return "".join(f"{key}: {value}\n" for key, value in zip(_KEYS, values, strict=False))
+        values["arm_name_array"] = ", ".join(_carried("name", name, forbidden=",") for name in problem.names)
+    if problem.given_worth is not None:
+        values["quality_worth"] = repr(problem.given_worth)
+    return "".join(f"{key}: {value}\n" for key, value in values.items())
 
 
 def _carried(what: str, value: str, forbidden: str) -> str:

@@ -1,8 +1,9 @@
 """Every policy on many problems: which is best where, and how bad each gets.
 
 A row is one problem at one horizon, with all policies on it; a family is a kind of problems. What is
-compared is the mean summed regret at the horizon, divided by that of the best policy of the row and by
-the least that the lower bounds allow.
+compared is the mean scaled regret at the horizon, divided by that of the best policy of the row and by
+the least that the lower bounds allow: cost regret in units of quality, so that dollars of a thousandth weigh
+as much as any other costs.
 """
 
 from __future__ import annotations
@@ -102,14 +103,15 @@ class Entry(NamedTuple):
     """A policy in a row."""
 
     policy: str
-    regret: float  # mean summed regret at the horizon
+    scaled: float  # mean scaled regret at the horizon: what policies are ranked by
+    regret: float  # mean summed regret, in the problem's own units
     cost: float  # the part of it that is cost regret
     quality: float
-    worst_run: float  # the highest summed regret of a run
+    worst_run: float  # the highest scaled regret of a run
     late_on_optimal: float  # share of late pulls that went to a*
     settled_on_optimal: float | None  # share of runs that settled on a*; None for a policy that never settles
-    over_best: float  # regret over that of the best policy of the row
-    over_least: float | None  # regret over the least possible, where that can be told
+    over_best: float  # scaled regret over that of the best policy of the row
+    over_least: float | None  # scaled regret over the least possible, where that can be told
     won: bool
     seconds: float
 
@@ -117,7 +119,7 @@ class Entry(NamedTuple):
 class Row(NamedTuple):
     """All policies on one problem at one horizon.
 
-    `least` is the least regret that the lower bounds allow. It says nothing where it is 0 or infinite,
+    `least` is the least scaled regret that the lower bounds allow. It says nothing where it is 0 or infinite,
     or where the horizon is too small for the pulls that it takes (`too_early`).
     """
 
@@ -242,7 +244,8 @@ def row_of(family: str, outcomes: Sequence[Outcome]) -> Row:
     regret, all ratios are 1.
     """
     cell, problem = outcomes[0].cell, outcomes[0].result.problem
-    bound = least_regret(problem, cell.horizon)
+    scaled_problem = problem.scaled()
+    bound = least_regret(scaled_problem, cell.horizon)
     row = Row(
         family,
         cell.instance,
@@ -255,19 +258,21 @@ def row_of(family: str, outcomes: Sequence[Outcome]) -> Row:
         bound.too_early,
         entries=(),
     )
-    one_pull = float((problem.cost_gaps + problem.quality_gaps).max())
-    counted = [max(float(final_regret(outcome.result).mean()), one_pull) for outcome in outcomes]
+    one_pull = float((scaled_problem.cost_gaps + scaled_problem.quality_gaps).max())
+    means = [float(final_regret(outcome.result, "scaled").mean()) for outcome in outcomes]
+    counted = [max(mean, one_pull) for mean in means]
     best = min(counted)
     entries = []
     for outcome, regret in zip(outcomes, counted, strict=True):
-        cost, quality = (final_regret(outcome.result, kind) for kind in ("cost", "quality"))
+        cost, quality, scaled = (final_regret(outcome.result, kind) for kind in ("cost", "quality", "scaled"))
         entries.append(
             Entry(
                 outcome.cell.policy,
+                float(scaled.mean()),
                 float((cost + quality).mean()),
                 float(cost.mean()),
                 float(quality.mean()),
-                worst_run=float((cost + quality).max()),
+                worst_run=float(scaled.max()),
                 late_on_optimal=outcome.result.late_on_optimal,
                 settled_on_optimal=outcome.result.settled_on_optimal,
                 over_best=regret / best if best > 0 else 1.0,

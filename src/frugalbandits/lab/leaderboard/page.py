@@ -33,7 +33,9 @@ _DIM = Style(dim=True)
 _BEST = Style(color="green", bold=True)
 
 _RULES = (
-    "Over best: mean summed regret at the horizon, divided by that of the best policy of the same row; the "
+    "Regret here is scaled: cost regret over what a unit of quality is worth, by default the range of the "
+    "costs, plus quality regret. Raw regrets are in rows.csv.",
+    "Over best: mean regret at the horizon, divided by that of the best policy of the same row; the "
     "geometric mean over the rows, and the worst row.",
     "Over least: the geometric mean of the same, divided by the least regret that the lower bounds allow. "
     "They hold in the limit, so it may be below 1. Rows where the bound is 0, or the horizon is too small "
@@ -112,7 +114,7 @@ def command(board: Leaderboard) -> str:
     settings = board.settings
     words = ["frugal", "leaderboard", *([] if set(board.families) == set(families()) else board.families)]
     words += ["--quick"] if settings.quick else []
-    if board.policies != policies():
+    if board.policies != policies(moving=False):
         words += [word for policy in board.policies for word in ("--policy", policy)]
     words += ["--seed", str(settings.seed)]
     words += ["--runs", str(settings.runs)] if settings.runs is not None else []

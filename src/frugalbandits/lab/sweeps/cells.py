@@ -84,7 +84,7 @@ def problem_of(name: str, alpha: float | None = None) -> Problem:
     seed, number = map(int, found.groups())
     # A problem does not depend on how many are drawn, so few sizes serve all numbers.
     drawn = _family(seed, 1 << number.bit_length())[number]
-    return drawn if alpha in (None, drawn.alpha) else Problem(drawn.means, drawn.costs, alpha, drawn.names)
+    return drawn if alpha in (None, drawn.alpha) else drawn.with_alpha(alpha)
 
 
 def random_names(count: int, seed: int) -> list[str]:

@@ -46,7 +46,7 @@ def write_tables(folder: Path, outcomes: Sequence[Outcome]) -> list[Path]:
     return paths
 
 
-_REGRETS = ("cost", "quality", "summed")
+_REGRETS = ("cost", "quality", "summed", "scaled")
 _ENDS = ("late_share", "settled_arm", "final_arm")
 
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.result import Result, Summary
+from frugalbandits.lab.result import Regret, Result, Summary
 from frugalbandits.lab.terminal.widths import Column, fitted, side_by_side
 from frugalbandits.lab.text import counted, percent, printable, readable, seconds
 
@@ -32,6 +32,7 @@ __all__ = [
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
 _OPTIMAL = Style(color="green", bold=True)
+_SHOWN: tuple[Regret, ...] = ("scaled", "summed", "cost", "quality")
 
 
 class Cell(NamedTuple):
@@ -98,32 +99,35 @@ def regret_table(cells: Sequence[Cell], width: int) -> Group:
         f"a* is {printable(problem.names[optimal])} "
         f"(mean {readable(problem.means[optimal])}, cost {readable(problem.costs[optimal])})"
     )
-    heads = ("summed regret", "cost regret", "quality regret", "late on a*", "settled on a*", "seconds")
+    heads = (*(f"{kind} regret" for kind in _SHOWN), "late on a*", "settled on a*", "seconds")
     columns = [Column("policy", "name"), *map(Column, heads)]
     forms = [_regret_rows(cells, *breaks) for breaks in ((" ", " "), ("\n", " "), ("\n", "\n"))]
-    tables = (side_by_side(columns, rows, width) for rows in forms)
+    tables = (side_by_side(columns, rows, width, tight) for tight in (False, True) for rows in forms)
     table = next((table for table in tables if table is not None), None) or fitted(columns, forms[0], width)
     note = (
         f"mean [20th, 80th percentile] over the runs; late: pulls after t = {first.late_from:,}; settled: "
-        "runs that deemed a* optimal and kept to it, with a dash for policies that never do"
+        "runs that deemed a* optimal and kept to it, with a dash for policies that never do; scaled: cost "
+        f"regret over {readable(problem.worth)}, which a unit of quality is worth"
+        f"{'' if problem.given_worth else ' (the range of the costs)'}, plus quality regret"
     )
     return Group(Text(title, _BOLD), table, Text(note, _DIM))
 
 
 def _regret_rows(cells: Sequence[Cell], before: str, within: str) -> list[list[Text]]:
     """Return a row per policy, with these separators before and within a mean's percentiles."""
-    lowest = min(cell.result.summary().mean for cell in cells)
+    lowest = [min(cell.result.summary(kind).mean for cell in cells) for kind in _SHOWN]
     rows = []
     for cell in cells:
         result = cell.result
-        summed = result.summary()
-        best = summed.mean == lowest and len(cells) > 1
+        bands = []
+        for kind, least in zip(_SHOWN, lowest, strict=True):
+            summary = result.summary(kind)
+            best = kind in ("scaled", "summed") and summary.mean == least and len(cells) > 1
+            bands.append(_band(summary, before, within, _OPTIMAL if best else None))
         rows.append(
             [
                 Text(printable(result.policy), _BOLD),
-                _band(summed, before, within, _OPTIMAL if best else _BOLD),
-                _band(result.summary("cost"), before, within),
-                _band(result.summary("quality"), before, within),
+                *bands,
                 Text(percent(result.late_on_optimal)),
                 Text(percent(result.settled_on_optimal)),
                 Text(seconds(cell.seconds)),

@@ -2,19 +2,21 @@
 
 As in COF, candidates are evaluated from cheapest to most expensive. Three things differ:
 
-- The tests of `glr_tests` replace separate confidence bounds: Z_i >= c clears arm i, W >= c deems the
+- The tests of `evidence` replace separate confidence bounds: Z_i >= c clears arm i, W >= c deems the
   candidate infeasible. `threshold` says what c is.
 - One arm is pulled at a time, by the evidence of the moment and not by that of a conclusion, unless
-  conclusions are the goal: see `glr_sampling`.
+  conclusions are the goal: see `sampling`.
 - A batch is 1% of the arm's pulls, so the number of plans grows with the logarithm of the horizon.
 
 Relative to one arm in place of the best, that arm is the only one that gates. Under a fixed level the
-candidate is pulled alone: `episodes` has the order of things.
+candidate is pulled alone: `episodes` has the order of things. An arm that may not be pulled now keeps its
+part in the bar and in conclusions; what is pulled in its place is chosen by the same rules among the others.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -32,10 +34,9 @@ from frugalbandits.core.contract import (
     new_journal,
     single,
 )
-from frugalbandits.core.jit import compiled, inlined, inner, instead
+from frugalbandits.core.jit import compiled, inner
 from frugalbandits.core.policies.episodes import (
     has_level,
-    is_judge,
     judges,
     reach,
     reason,
@@ -44,24 +45,30 @@ from frugalbandits.core.policies.episodes import (
     statuses,
 )
 from frugalbandits.core.policies.glr_cof.evidence import (
-    ARM,
-    Arm,
     above_level,
     below_level,
-    divergence,
     evidence_against,
     evidence_for,
     interval,
-    penalty,
 )
-from frugalbandits.core.policies.glr_cof.sampling import arm_to_pull
+from frugalbandits.core.policies.glr_cof.facts import (
+    decided,
+    facts,
+    has_to_look,
+    is_infeasible,
+    is_optimal,
+    not_looked_at,
+    same_usable,
+)
+from frugalbandits.core.policies.glr_cof.sampling import arm_to_pull, arm_under_level
 from frugalbandits.core.settings import check_choice, check_delta, check_tolerance
-from frugalbandits.core.tally import Tally, all_seen, handed, new_tally, unseen
+from frugalbandits.core.tally import Tally, new_tally
 
 __all__ = ["GLRCOF", "GLRCOFState"]
 
 GROWTH = 100  # a batch is one part in so many of the arm's pulls
 ENDLESS = -math.log(1e-300)  # evidence that nothing reaches
+_DEAREST = 1e100  # a price that is beyond all others, and not infinite
 
 
 class GLRCOFState(NamedTuple):
@@ -69,104 +76,28 @@ class GLRCOFState(NamedTuple):
 
     tally: Tally
     journal: Journal
-    prices: NDArray[np.float64]  # costs, scaled to their range
+    prices: NDArray[np.float64]  # costs above the least one, over what a unit of quality is worth
     keep: float  # 1 - alpha
     reference: int  # the arm that sets the bar, or -1
     level: float  # the fixed bar, or -1
     tolerance: float
     limit: float  # c: evidence that a conclusion takes
     concluding: bool  # whether pulls are made for a conclusion
+    staked: bool  # whether pulls go by what is at stake
     proven: bool  # whether evidence is taken off for not knowing the means
     entry: float  # what each arm pays to take part in W; 0 with the practical threshold
     candidate: NDArray[np.int64]
     settled: NDArray[np.int64]
     target: NDArray[np.int64]  # the arm that is being pulled, and the pulls that it is brought to
-
-
-def facts(state: Any) -> Any:
-    """Return what the tests and the sampling look at, for each arm."""
-    tally = state.tally
-    arms = [
-        Arm(float(pulls), float(pulls + pending), total, is_judge(state.reference, k))
-        for k, (pulls, pending, total) in enumerate(
-            zip(tally.pulls.tolist(), tally.pending.tolist(), tally.sums.tolist(), strict=True)
-        )
-    ]
-    if state.proven:
-        for arm in arms:
-            arm.penalty = penalty(arm.pulls)
-    return arms
-
-
-@instead(facts)
-def facts_as_records(state: Any) -> Any:
-    """Return the same as records, for compiled code."""
-    tally, reference, proven = state.tally, state.reference, state.proven
-    arms = np.zeros(len(tally.pulls), ARM)
-    for k in range(len(arms)):
-        arms[k].pulls = tally.pulls[k]
-        arms[k].handed = tally.pulls[k] + tally.pending[k]
-        arms[k].total = tally.sums[k]
-        arms[k].average = tally.sums[k] / tally.pulls[k] if tally.pulls[k] > 0 else 0.0
-        arms[k].judge = is_judge(reference, k)
-        if proven:
-            arms[k].penalty = penalty(arms[k].pulls)
-    return arms
+    usable: NDArray[np.bool_]  # the arms that may be pulled now; whoever plans sets it
+    planned_for: NDArray[np.bool_]  # those that might when the target was chosen
 
 
 @inner
-def is_optimal(arms: Any, candidate: int, keep: float, tolerance: float, limit: float) -> bool:
-    """Tell whether Z_i >= c for every judge that costs more."""
-    for i in range(candidate + 1, len(arms)):
-        # Z_i is 0 then: there is no need to work out the others.
-        if (
-            arms[i].judge
-            and tolerance < keep
-            and keep * arms[i].average - tolerance >= arms[candidate].average
-        ):
-            return False
-    for i in range(candidate + 1, len(arms)):
-        if arms[i].judge:
-            evidence_for(arms, candidate, i, keep, tolerance)
-            if arms[i].evidence < limit:
-                return False
-    return True
-
-
-@inner
-def is_infeasible(arms: Any, candidate: int, keep: float, entry: float, limit: float) -> bool:
-    """Tell whether W >= c."""
-    best = 0.0
-    for k in range(len(arms)):
-        if arms[k].judge and k != candidate:
-            best = max(best, arms[k].average)
-    # At y = max m no arm has a part in the sum, so W is at most this.
-    if keep * best <= arms[candidate].average:
-        return False
-    if divergence(arms[candidate].pulls, arms[candidate].total, keep * best, 1 - keep * best) < limit:
-        return False
-    return evidence_against(arms, candidate, keep, entry) >= limit
-
-
-@inlined
-def has_to_look(state: Any) -> bool:
-    """Tell whether an arm must be pulled once before anything can be said."""
-    return handed(state, state.candidate[0]) == 0 if has_level(state) else not all_seen(state, reach(state))
-
-
-@compiled
-def plan(state: Any, rng: Any) -> Batch:
-    """Draw the conclusions, then bring one arm further by 1% of its pulls."""
-    if state.settled[0] == 1:
-        return Batch(single(state.candidate[0]), FOREVER)
-    if has_to_look(state):
-        return Batch(single(state.candidate[0]) if has_level(state) else unseen(state, reach(state)), 1)
-    arm = state.target[0]
-    if handed(state, arm) < state.target[1]:
-        return Batch(single(arm), state.target[1] - handed(state, arm))
-    arms = facts(state)
+def conclude(state: Any, arms: Any) -> bool:
+    """Draw the conclusions that the evidence allows; tell whether an arm has to be looked at first."""
     limit, keep, tolerance = state.limit, state.keep, state.tolerance
-    while True:
+    while state.settled[0] == 0:
         candidate = state.candidate[0]
         if has_level(state):
             good = above_level(arms, candidate, state.level - tolerance) >= limit
@@ -176,19 +107,57 @@ def plan(state: Any, rng: Any) -> Batch:
             bad = not good and is_infeasible(arms, candidate, keep, state.entry, limit)
         if good:
             settle(state)
-            return Batch(single(candidate), FOREVER)
-        if not bad:
+            state.target[1] = 0
+        elif not bad:
             break
-        rule_out(state)
-        if has_to_look(state):
-            return Batch(single(state.candidate[0]), 1)
-    arm = candidate
-    if not has_level(state):
-        last = reach(state) - 1
-        arm = arm_to_pull(arms, state.prices, candidate, last, keep, tolerance, limit, state.concluding)
-    more = max(1, handed(state, arm) // GROWTH)
+        else:
+            rule_out(state)
+            if has_to_look(state):
+                return True
+    return False
+
+
+@inner
+def chosen(state: Any, arms: Any) -> int:
+    """Return the arm that is pulled by what is known and may be pulled now."""
+    candidate = state.candidate[0]
+    if has_level(state):
+        return arm_under_level(arms, state.prices, candidate, state.level, state.limit)
+    concluding = state.concluding and state.settled[0] == 0 and bool(state.usable[candidate])
+    return arm_to_pull(
+        arms,
+        state.prices,
+        candidate,
+        reach(state) - 1,
+        state.keep,
+        state.tolerance,
+        state.limit,
+        concluding,
+        state.staked,
+    )
+
+
+@compiled
+def plan(state: Any, rng: Any) -> Batch:
+    """Draw the conclusions, then bring one arm further by 1% of its pulls."""
+    if state.settled[0] == 1 and state.usable[state.candidate[0]]:
+        return Batch(single(state.candidate[0]), FOREVER)
+    if has_to_look(state):
+        return Batch(single(state.candidate[0]) if has_level(state) else not_looked_at(state), 1)
+    arm = state.target[0]
+    if decided(state, arm) < state.target[1] and same_usable(state):
+        return Batch(single(arm), state.target[1] - decided(state, arm))
+    arms = facts(state)
+    if conclude(state, arms):
+        return Batch(single(state.candidate[0]), 1)
+    if state.settled[0] == 1 and state.usable[state.candidate[0]]:
+        return Batch(single(state.candidate[0]), FOREVER)
+    arm = chosen(state, arms)
+    more = max(1, decided(state, arm) // GROWTH)
     state.target[0] = arm
-    state.target[1] = handed(state, arm) + more
+    state.target[1] = decided(state, arm) + more
+    for k in range(len(state.usable)):
+        state.planned_for[k] = state.usable[k]
     return Batch(single(arm), more)
 
 
@@ -217,11 +186,15 @@ class GLRCOF(Policy):
         "regret": no pull is made for the sake of a conclusion. This has the least regret, but a conclusion
         may come late or not at all. "conclusion": pulls are made to reach one, at about twice the regret.
         Under a fixed level, which is cheap to come to a conclusion on, there is no difference.
+    sampling
+        What pulls go by where regret is the goal. "stakes": by what is at stake too. "first": the first rule
+        of this policy, which fails in some runs; it is there to compare with, and for sessions that began
+        with it.
 
     Examples
     --------
     >>> GLRCOF(delta=1e-6)
-    GLRCOF(delta=1e-06, tolerance=0.0, threshold='practical', goal='regret')
+    GLRCOF(delta=1e-06, tolerance=0.0, threshold='practical', goal='regret', sampling='stakes')
     >>> GLRCOF(tolerance=-0.1)
     Traceback (most recent call last):
     ...
@@ -231,40 +204,42 @@ class GLRCOF(Policy):
     title: ClassVar[str] = "Cost-Ordered Feasibility with likelihood-ratio tests (this package)"
     plan: ClassVar[Any] = staticmethod(plan)
     any_bar: ClassVar[bool] = True
+    minds_absence: ClassVar[bool] = True
 
     delta: float | None = None
     tolerance: float = 0.0
     threshold: Literal["practical", "proven"] = "practical"
     goal: Literal["regret", "conclusion"] = "regret"
+    sampling: Literal["stakes", "first"] = "stakes"
 
     def __post_init__(self) -> None:
         self.settings_checked(delta=check_delta(self.delta), tolerance=check_tolerance(self.tolerance))
         check_choice("threshold", self.threshold, ("practical", "proven"))
         check_choice("goal", self.goal, ("regret", "conclusion"))
+        check_choice("sampling", self.sampling, ("stakes", "first"))
 
     def start(self, setting: Setting) -> GLRCOFState:
         arms = len(setting.costs)
         proven = self.threshold == "proven"
         fixed = setting.level >= 0
-        cheapest, dearest = float(setting.costs[0]), float(setting.costs[-1])
-        # Halves, because the range itself may be beyond the largest float.
-        span = dearest / 2 - cheapest / 2
-        scaled = (setting.costs / 2 - cheapest / 2) / span if span > 0 else np.zeros(arms)
         return GLRCOFState(
             tally=new_tally(arms),
             journal=new_journal(arms, fixed),
-            prices=scaled,
+            prices=_prices(setting),
             keep=setting.keep,
             reference=setting.reference,
             level=setting.level,
             tolerance=self.tolerance,
             limit=self._limit(setting),
             concluding=self.goal == "conclusion",
+            staked=self.goal == "regret" and self.sampling == "stakes",
             proven=proven,
             entry=math.log(arms) if proven and setting.reference < 0 else 0.0,
             candidate=np.zeros(1, np.int64),
             settled=np.zeros(1, np.int64),
             target=np.zeros(2, np.int64),
+            usable=np.ones(arms, np.bool_),
+            planned_for=np.ones(arms, np.bool_),
         )
 
     def _limit(self, setting: Setting) -> float:
@@ -282,7 +257,21 @@ class GLRCOF(Policy):
 
     def ranges(self, setting: Setting) -> Ranges:
         last = len(setting.costs) - 1
-        return {"candidate": (0, last), "settled": (0, 1), "target": (0, [last, FOREVER])}
+        return {
+            "candidate": (0, last),
+            "settled": (0, 1),
+            "target": (0, [last, FOREVER]),
+            "usable": (False, True),
+            "planned_for": (False, True),
+        }
+
+    def made_anew(self, version: int) -> tuple[str, ...]:
+        return ("usable", "planned_for") if version < 5 else ()
+
+    @classmethod
+    def restored(cls, settings: Mapping[str, Any]) -> GLRCOF:
+        # Sessions from before there was a choice go on as they began.
+        return cls(**{"sampling": "first", **settings})
 
     def decisions_to_conclude(self, setting: Setting) -> float | None:
         if self.goal == "regret" and setting.level < 0:
@@ -327,12 +316,26 @@ class GLRCOF(Policy):
         told = reason(state, arm)
         if told.startswith("first"):
             return told
+        stands_in = "stands in: the best of the options that are available now"
+        if (state.settled[0] or has_level(state)) and arm != state.candidate[0]:
+            return stands_in
         likely = _likely(state)
         if likely < 0:
             return told
         if arm == likely:
             return "likely: the cheapest option that looks good enough"
+        if not state.usable[likely] and arm == _likely(state, state.usable.tolist()):
+            return stands_in
         return "in doubt: tells which option is good enough"
+
+
+def _prices(setting: Setting) -> NDArray[np.float64]:
+    """Return costs above the least one, over what a unit of quality is worth: the range of the costs."""
+    cheapest, dearest = float(setting.costs[0]), float(setting.costs[-1])
+    # Halves, because the range itself may be beyond the largest float.
+    unit = dearest / 2 - cheapest / 2 if setting.worth is None else setting.worth / 2
+    above = setting.costs / 2 - cheapest / 2
+    return np.asarray(np.minimum(above / unit, _DEAREST)) if unit > 0 else np.zeros(len(setting.costs))
 
 
 def _by_likelihood(state: GLRCOFState, likely: int) -> tuple[str, ...]:
@@ -351,10 +354,11 @@ def _by_likelihood(state: GLRCOFState, likely: int) -> tuple[str, ...]:
     return tuple(status(k) for k in range(len(state.tally.pulls)))
 
 
-def _likely(state: GLRCOFState) -> int:
-    """Return the arm that looks optimal, or -1 where pulls follow the candidate or not all arms were seen.
+def _likely(state: GLRCOFState, usable: Sequence[bool] | None = None) -> int:
+    """Return the arm that looks optimal, of the usable ones where they are given.
 
-    In plain Python, for speed: a session asks for a reason at every plan.
+    It is -1 where pulls follow the candidate, not all arms were seen, or none looks good enough. In plain
+    Python, for speed: a session asks for a reason at every plan.
     """
     if state.concluding or state.settled[0] or has_level(state):
         return -1
@@ -365,4 +369,5 @@ def _likely(state: GLRCOFState) -> int:
     means = [total / pulls for total, pulls in zip(state.tally.sums[:last].tolist(), counts, strict=True)]
     start = int(state.candidate[0])
     bar = state.keep * (means[state.reference] if state.reference >= 0 else max(means[start:]))
-    return next(k for k in range(start, last) if means[k] >= bar)
+    able = usable or [True] * last
+    return next((k for k in range(start, last) if able[k] and means[k] >= bar), -1)

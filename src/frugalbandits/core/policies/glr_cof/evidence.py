@@ -37,9 +37,11 @@ from frugalbandits.core.jit import inlined, inner
 
 __all__ = [
     "ARM",
+    "TINY",
     "Arm",
     "above_level",
     "below_level",
+    "divergence",
     "evidence_against",
     "evidence_for",
     "evidence_of_one",
@@ -64,14 +66,16 @@ class Arm:
         "penalty",
         "pulls",
         "total",
+        "usable",
     )
 
-    def __init__(self, pulls: float, handed: float, total: float, judge: bool) -> None:
+    def __init__(self, pulls: float, handed: float, total: float, judge: bool, usable: bool = True) -> None:
         self.pulls = pulls
-        self.handed = handed  # pulls with those whose feedback is out
+        self.handed = handed  # pulls with those whose feedback is out, as `facts` counts them
         self.total = total  # sum of the rewards
         self.average = total / pulls if pulls > 0 else 0.0
         self.judge = judge  # whether it may disqualify a candidate
+        self.usable = usable  # whether it may be pulled now
         self.active = False  # whether it has a part in W
         self.penalty = 0.0  # what the proven threshold takes off this arm's evidence
         self.evidence = 0.0  # Z_i
@@ -80,7 +84,8 @@ class Arm:
 
 # The same as a record.
 ARM = np.dtype(
-    [(name, np.bool_ if name in ("active", "judge") else np.float64) for name in Arm.__slots__], align=True
+    [(name, np.bool_ if name in ("active", "judge", "usable") else np.float64) for name in Arm.__slots__],
+    align=True,
 )
 
 
