@@ -10,16 +10,14 @@ import frugalbandits as fb
 
 
 def main() -> None:
+    from frugalbandits.core.registry import policies
     from harness import fresh, run_in_turn
 
     version = 5
     folder = Path(__file__).parent / "golden"
     bars = ["relative-to:large:0.1", "at-least:0.7", "at-least:0.97"]
     wanted = [
-        *(
-            (name, None)
-            for name in ["cof", "cof-cost-biased", "glr-cof", "voi-cs", "pe-cs", "ucb-cs", "ts-cs", "etc-cs"]
-        ),
+        *((name, None) for name in policies() if not name.startswith("cof-no")),
         *((name, bar) for name in ["cof", "glr-cof", "voi-cs"] for bar in bars),
     ]
     for name, bar in wanted:
