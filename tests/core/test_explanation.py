@@ -43,7 +43,7 @@ def test_cof_explains_its_verdicts():
 
 
 def test_explain_tells_what_was_spent_and_saved():
-    session = fb.Session({"small": 0.2, "large": 3.0}, alpha=0.1)
+    session = fb.Session({"small": 0.2, "large": 3.0}, alpha=0.1, policy="glr-cof")
     nothing = session.explain()
     assert (nothing.spent, nothing.saving, nothing.best, nothing.threshold) == (0.0, None, None, None)
     assert "Spent 0." in str(nothing)

@@ -346,4 +346,4 @@ def test_settings_may_be_numbers_of_numpy():
 
 
 def test_the_best_policy_is_the_default():
-    assert "glr-cof" in repr(fb.Session([1, 2], 0.1))
+    assert "voi-cs" in repr(fb.Session([1, 2], 0.1))

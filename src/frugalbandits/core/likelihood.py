@@ -6,8 +6,9 @@ import math
 
 from frugalbandits.core.jit import inlined
 
-__all__ = ["TINY", "divergence", "interval"]
+__all__ = ["TINY", "divergence", "interval", "nearest"]
 
+# A level that was rounded to 0 is taken for this: at a minimum no divergence is infinite.
 TINY = 1e-300
 
 
@@ -21,6 +22,25 @@ def divergence(pulls: float, total: float, level: float, rest: float) -> float:
     if failures > 0:
         value += failures * math.log(failures / (pulls * max(rest, TINY)))
     return max(value, 0.0)
+
+
+@inlined
+def nearest(keep: float, pulls_l: float, total_l: float, pulls: float, total: float) -> tuple[float, float]:
+    """Return y and z = 1 - y, each precise, where n_l kl(m_l, kappa y) + n kl(m, y) is least.
+
+    The product of the two roots is known, so a small y is had from the other root.
+    """
+    alpha = 1 - keep
+    failures = pulls - total
+    d = (keep * pulls_l - total_l) + keep * failures - alpha * pulls
+    whole = 2 * keep * (pulls_l + pulls)
+    last = 2 * alpha * failures
+    root = math.sqrt(d * d + whole * last)
+    if d > 0:
+        z, other = (d + root) / whole, -last / (d + root)
+    else:
+        z, other = last / (root - d) if root > d else 0.0, (d - root) / whole
+    return min(2 * (total_l + total) / whole / (1 - other), 1.0), min(z, 1.0)
 
 
 def interval(pulls: float, total: float, limit: float) -> tuple[float, float]:

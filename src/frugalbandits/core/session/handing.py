@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.absence import stand_in
+from frugalbandits.core.absence import LONGEST_REST, rest_after, stand_in
 from frugalbandits.core.carried import carried
 from frugalbandits.core.contract import EVENTS, Batch, Policy, Setting
 from frugalbandits.core.options import check_horizon, check_reference, cost_order
@@ -29,8 +29,6 @@ from frugalbandits.core.tally import Bills, Tally, new_bills
 from frugalbandits.errors import InputError
 
 __all__ = ["Handing"]
-
-_LONGEST_REST = 1_023
 
 
 class Handing:
@@ -203,11 +201,7 @@ class Handing:
         return self._deliver(rank, f"stands in: {missed!r} is not available", metadata, True)
 
     def _resting(self) -> set[int]:
-        """Return options that no feedback was ever heard of, and that were forgotten a short while ago.
-
-        After n looks without feedback an option rests for 2^n - 1 decisions; where feedback is rare anyway,
-        n is less by as much.
-        """
+        """Return options that no feedback was ever heard of, and that were forgotten a short while ago."""
         resting: set[int] = set()
         if not self._lost_at:
             return resting
@@ -215,12 +209,10 @@ class Handing:
         told, lost = int(tally.pulls.sum()), int(tally.lost.sum())
         for option, at in list(self._lost_at.items()):
             rank = self._rank_of[option]
-            if rank < 0 or tally.pulls[rank] > 0 or self._next >= at + _LONGEST_REST:
+            if rank < 0 or tally.pulls[rank] > 0 or self._next >= at + LONGEST_REST:
                 del self._lost_at[option]
                 continue
-            own = int(tally.lost[rank])
-            looks = own * (told + 1) / (told + 1 + lost - own)
-            if self._next < at + int(2.0 ** min(looks, 10.0)) - 1:
+            if self._next < at + rest_after(int(tally.lost[rank]), lost, told):
                 resting.add(option)
         if not self._lost_at:
             self._look_around()

@@ -85,8 +85,8 @@ class Session(LiveOptions):
     >>> decision.id, decision.option
     (0, 'small')
     >>> session.tell(decision.id, reward=0.5)
-    >>> session.ask().option
-    'large'
+    >>> session.ask().reason
+    'leader: the least expected regret, and no question is worth its price'
     >>> Session({"small": 0.2, "large": 3.0}, quality="relative-to:large:0.05").quality
     RelativeTo(reference='large', alpha=0.05)
     """
@@ -188,7 +188,7 @@ class Session(LiveOptions):
 
         Examples
         --------
-        >>> session = Session([0.2, 3.0], alpha=0.1)
+        >>> session = Session([0.2, 3.0], alpha=0.1, policy="glr-cof")
         >>> [decision.option for decision in session.ask(3, metadata={"request": 17})]
         ['a1', 'a2', 'a1']
         >>> session.metadata(2)

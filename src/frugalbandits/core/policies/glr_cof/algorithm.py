@@ -35,6 +35,7 @@ from frugalbandits.core.contract import (
     single,
 )
 from frugalbandits.core.jit import compiled, inner
+from frugalbandits.core.likelihood import interval
 from frugalbandits.core.policies.episodes import (
     has_level,
     judges,
@@ -49,7 +50,6 @@ from frugalbandits.core.policies.glr_cof.evidence import (
     below_level,
     evidence_against,
     evidence_for,
-    interval,
 )
 from frugalbandits.core.policies.glr_cof.facts import (
     decided,

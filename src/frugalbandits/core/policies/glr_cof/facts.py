@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.jit import inlined, inner, instead
+from frugalbandits.core.likelihood import divergence
 from frugalbandits.core.policies.episodes import has_level, is_judge, reach
 from frugalbandits.core.policies.glr_cof.evidence import (
     ARM,
     Arm,
-    divergence,
     evidence_against,
     evidence_for,
     penalty,

@@ -44,8 +44,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.jit import inlined, inner
+from frugalbandits.core.likelihood import TINY
 from frugalbandits.core.policies.glr_cof.evidence import (
-    TINY,
     below_level,
     evidence_against,
     evidence_for,

@@ -85,9 +85,9 @@ def close_batch(state: Any, counts: Any) -> None:
 
 
 @inner
-def is_wanted(what: int, pulls: float, whole: float) -> bool:
+def is_wanted(what: int, held: float, told: int, decisions: int) -> bool:
     """Tell whether feedback on a batch is worth a judgement: always where it is asked for."""
-    return what != LEADER or pulls < KNOWN or pulls < SAMPLED * whole
+    return what != LEADER or held < KNOWN or told < SAMPLED * decisions
 
 
 @compiled
@@ -139,7 +139,7 @@ def plan(state: Any, rng: Any) -> Batch:
     state.question[2] = order[choice.judge] if choice.judge >= 0 else -1
     state.question[3] = order[choice.leader]
     state.stakes[0], state.stakes[1], state.stakes[2] = choice.gain, choice.price, choice.worth
-    state.wanted[0] = 1 if is_wanted(choice.what, held[arm], whole[arm]) else 0
+    state.wanted[0] = 1 if is_wanted(choice.what, held[arm], tally.pulls[arm], counts[arm]) else 0
     more = max(1, counts[arm] // GROWTH)
     state.target[0] = arm
     state.target[1] = counts[arm] + more

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalbandits.core.jit import inlined, inner, instead
-from frugalbandits.core.likelihood import TINY, divergence
+from frugalbandits.core.likelihood import TINY, divergence, nearest
 
 __all__ = [
     "NOTHING",
@@ -81,20 +81,11 @@ def shortfall(z: float) -> float:
 def root_for_judge(keep: float, pulls: float, total: float, judged: float, reached: float) -> float:
     """Return the signed root of twice the likelihood ratio for mu >= kappa mu_i, with half a pseudo-count.
 
-    `judged` and `reached` are the pulls and the sum of the judge i. The level at which the two together are
-    likeliest is a root of a quadratic; of the two roots the product is known, so a small one is precise.
+    `judged` and `reached` are the pulls and the sum of the judge i.
     """
     n, s, n_i, s_i = pulls + 1.0, total + 0.5, judged + 1.0, reached + 0.5
-    alpha, failures = 1.0 - keep, n_i - s_i
-    d = (keep * n - s) + keep * failures - alpha * n_i
-    whole, last = 2.0 * keep * (n + n_i), 2.0 * alpha * failures
-    root = math.sqrt(d * d + whole * last)
-    if d > 0:
-        z, other = (d + root) / whole, -last / (d + root)
-    else:
-        z, other = (last / (root - d) if root > d else 0.0), (d - root) / whole
-    y, z = min(2.0 * (s + s_i) / whole / (1.0 - other), 1.0), min(z, 1.0)
-    value = divergence(n, s, keep * y, alpha + keep * z) + divergence(n_i, s_i, y, z)
+    y, z = nearest(keep, n, s, n_i, s_i)
+    value = divergence(n, s, keep * y, (1.0 - keep) + keep * z) + divergence(n_i, s_i, y, z)
     return math.sqrt(2.0 * value) if s * n_i >= keep * s_i * n else -math.sqrt(2.0 * value)
 
 
