@@ -179,8 +179,8 @@ def test_relative_to_the_dearest_and_best_arm_the_bounds_are_the_papers_where_no
 def test_glr_cof_comes_near_the_least_regret(bar):
     """At most 3 times the least at T = 5,000,000, and not below a third of it; fixed seeds.
 
-    The least is that of the limit: relative to "large" the ratio rises from 0.32 at 100,000 pulls to 0.42 here
-    and 0.49 at 100,000,000. That no run has saved its regret by not looking is held against late pulls.
+    The least is that of the limit: relative to "large" the ratio rises from 0.32 at 100,000 pulls to 0.42
+    here and 0.49 at 100,000,000. That no run has saved its regret by not looking is held against late pulls.
     """
     problem = FOUR.with_quality(bar)
     least = fb.bounds.least_regret(problem, 5_000_000).value
