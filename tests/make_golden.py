@@ -10,17 +10,15 @@ import frugalbandits as fb
 
 
 def main() -> None:
+    from frugalbandits.core.registry import policies
     from harness import fresh, run_in_turn
 
-    version = 4
+    version = 5
     folder = Path(__file__).parent / "golden"
     bars = ["relative-to:large:0.1", "at-least:0.7", "at-least:0.97"]
     wanted = [
-        *(
-            (name, None)
-            for name in ["cof", "cof-cost-biased", "glr-cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs"]
-        ),
-        *((name, bar) for name in ["cof", "glr-cof"] for bar in bars),
+        *((name, None) for name in policies() if not name.startswith("cof-no")),
+        *((name, bar) for name in ["cof", "glr-cof", "voi-cs"] for bar in bars),
     ]
     for name, bar in wanted:
         suffix = "" if bar is None else f"-{bar.replace(':', '-')}"
@@ -39,7 +37,26 @@ def main() -> None:
             again.tell(id_, 1.0)
         kept = {"session": json.loads(text), "pulls": pulls, "next": run_in_turn(again, 40, seed=9)}
         path.write_text(json.dumps(kept) + "\n")
+    for name in ("cof", "voi-cs"):
+        _write_moving(folder / f"moving-v{version}-{name}.json", name)
     _write_result(folder / "result-v1.npz")
+
+
+def _write_moving(path: Path, name: str) -> None:
+    from moving_harness import Clock, following, lived
+
+    if path.exists():
+        print(f"{path.name} exists: a golden file is never rewritten", file=sys.stderr)
+        return
+    clock = Clock()
+    session = lived(name, clock)
+    kept = {
+        "session": json.loads(session.to_json()),
+        "now": clock.now,
+        "changes": str(session.changes()).splitlines(),
+        "next": following(session),
+    }
+    path.write_text(json.dumps(kept) + "\n")
 
 
 def _write_result(path: Path) -> None:

@@ -26,12 +26,22 @@ from frugalbandits.core.policies.etc_cs import ETCCS
 from frugalbandits.core.policies.glr_cof import GLRCOF
 from frugalbandits.core.policies.pe_cs import PECS
 from frugalbandits.core.policies.ts_cs import TSCS
+from frugalbandits.core.policies.ts_cs_discounted import DiscountedTSCS
 from frugalbandits.core.policies.ucb_cs import UCBCS
+from frugalbandits.core.policies.ucb_cs_restarts import RestartingUCBCS
+from frugalbandits.core.policies.ucb_cs_window import WindowUCBCS
 from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToBest
 from frugalbandits.core.registry import policies, register
-from frugalbandits.core.session import ArmReport, Decision, Explanation, Session
-from frugalbandits.errors import HorizonWarning, InputError, StateFormatError, ToldBefore, UnknownDecision
+from frugalbandits.core.session import ArmReport, Change, Changes, Decision, Explanation, Session
+from frugalbandits.errors import (
+    Expired,
+    HorizonWarning,
+    InputError,
+    StateFormatError,
+    ToldBefore,
+    UnknownDecision,
+)
 
 if TYPE_CHECKING:
     from frugalbandits.lab import bounds
@@ -48,6 +58,17 @@ if TYPE_CHECKING:
     from frugalbandits.lab.result import Result
     from frugalbandits.lab.rewards import Bernoulli, BetaRewards, Empirical, RewardModel, TwoPoint
     from frugalbandits.lab.simulation import simulate
+    from frugalbandits.lab.worlds import (
+        Arrival,
+        Bills,
+        Departure,
+        Drift,
+        Outage,
+        Price,
+        World,
+        WorldResult,
+        named_world,
+    )
 
 __all__ = [
     "COF",
@@ -58,20 +79,31 @@ __all__ = [
     "UCBCS",
     "VOICS",
     "ArmReport",
+    "Arrival",
     "AtLeast",
     "Bernoulli",
     "BetaRewards",
+    "Bills",
+    "Change",
+    "Changes",
     "Comparison",
     "Decision",
+    "Departure",
+    "DiscountedTSCS",
+    "Drift",
     "Empirical",
+    "Expired",
     "Explanation",
     "HorizonWarning",
     "InputError",
+    "Outage",
     "Policy",
+    "Price",
     "Problem",
     "Quality",
     "RelativeTo",
     "RelativeToBest",
+    "RestartingUCBCS",
     "Result",
     "RewardModel",
     "Session",
@@ -80,11 +112,15 @@ __all__ = [
     "TwoPoint",
     "UnknownDecision",
     "WarmUp",
+    "WindowUCBCS",
+    "World",
+    "WorldResult",
     "__version__",
     "bounds",
     "compare",
     "instance",
     "instances",
+    "named_world",
     "policies",
     "random_problem",
     "random_problems",
@@ -97,18 +133,27 @@ __all__ = [
 
 # Where the names of the lab live; "" stands for a module itself.
 _LAB = {
+    "Arrival": "worlds",
     "Bernoulli": "rewards",
     "BetaRewards": "rewards",
+    "Bills": "worlds",
+    "Drift": "worlds",
     "Comparison": "comparison",
+    "Departure": "worlds",
     "Empirical": "rewards",
+    "Outage": "worlds",
+    "Price": "worlds",
     "Problem": "problem",
     "Result": "result",
     "RewardModel": "rewards",
     "TwoPoint": "rewards",
+    "World": "worlds",
+    "WorldResult": "worlds",
     "bounds": "",
     "compare": "comparison",
     "instance": "instances",
     "instances": "instances",
+    "named_world": "worlds",
     "random_problem": "instances",
     "random_problems": "instances",
     "read_instance": "instances",

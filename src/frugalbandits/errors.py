@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "Expired",
     "HorizonWarning",
     "InputError",
     "StateFormatError",
@@ -33,6 +34,17 @@ class UnknownDecision(InputError):
 
 class ToldBefore(InputError):
     """The decision was told or forgotten before: nothing is counted twice."""
+
+
+class Expired(UnknownDecision):
+    """The decision has outlived its time to live: what comes for it now is not counted.
+
+    `seconds` is how long ago it was handed out.
+    """
+
+    def __init__(self, message: str, seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class StateFormatError(InputError):

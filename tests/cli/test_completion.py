@@ -24,12 +24,13 @@ OFFERED = {
     "frugal simulate good": ["goodreads"],
     "frugal simulate goodreads router": ["routerbench-mbpp", "routerbench-arc"],
     "frugal instances ": [*fb.instances()],
-    "frugal simulate nu1 --policy ": [*fb.policies(), "all", "every"],
+    "frugal simulate nu1 --policy ": [*fb.policies(), "all", "every", "moving"],
     "frugal bounds nu1 --simulate --policy glr": ["glr-cof"],
     "frugal simulate nu1 --rewards be": ["bernoulli", "beta"],
+    "frugal simulate nu1 --world drift-": ["drift-10", "drift-worse", "drift-slow", "drift-better"],
     "frugal warm-up pe": ["pe-cs"],
     "frugal reproduce ": [*experiments(), "all"],
-    "frugal leaderboard ": [*families(), "all"],
+    "frugal leaderboard ": [*families(), "all", "worlds"],
     "frugal policies --js": ["--json"],
 }
 

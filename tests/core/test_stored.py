@@ -86,7 +86,7 @@ def test_states_of_every_version_are_read_for_ever(path):
 
 
 def test_every_kind_of_bar_has_a_golden_state():
-    stored = [json.loads(path.read_text())["session"] for path in GOLDEN.glob("session-v4-*.json")]
+    stored = [json.loads(path.read_text())["session"] for path in GOLDEN.glob("session-v5-*.json")]
     kinds = {(state["policy"]["kind"], state["quality"]["kind"]) for state in stored}
     for name in policies():
         policy = resolve(name)
@@ -127,7 +127,7 @@ def damaged():
     yield "empty", "", "not a whole session state"
     yield "not ours", "[1, 2]", "not a session state"
     yield "other format", change(format="other"), "not a session state"
-    yield "later version", change(version=5), "version 5.*later release"
+    yield "later version", change(version=6), "version 6.*later release"
     yield "no version", change(version=None), "version"
     yield "missing key", signed({k: v for k, v in whole.items() if k != "events"}), "'events' is missing"
     yield "unsigned", json.dumps({**whole, "alpha": 0.2}), "checksum"
@@ -290,7 +290,9 @@ def fuzzed(name, lagging):
 
 @pytest.mark.parametrize("mode", MODES[:2])
 @pytest.mark.parametrize("lagging", [0, 3])
-@pytest.mark.parametrize("name", ["cof", "cof-cost-biased", "glr-cof", "pe-cs", "ucb-cs", "etc-cs", "ts-cs"])
+@pytest.mark.parametrize(
+    "name", ["cof", "cof-cost-biased", "glr-cof", "voi-cs", "pe-cs", "ucb-cs", "etc-cs", "ts-cs"]
+)
 @given(data=st.data())
 def test_wild_values_are_refused_or_harmless(name, lagging, mode, data):
     """With a checksum that fits: a state is refused in words, or decisions go on, in compiled code too."""

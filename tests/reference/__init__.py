@@ -14,7 +14,19 @@ Rewards are in [0, 1], 0 <= alpha < 1. Within each policy, arms are known by the
 
 from functools import partial
 
-from . import cof, cof_cost_biased, etc_cs, glr_cof, pe_cs, ts_cs, ucb_cs, voi_cs
+from . import (
+    cof,
+    cof_cost_biased,
+    etc_cs,
+    glr_cof,
+    pe_cs,
+    ts_cs,
+    ts_cs_discounted,
+    ucb_cs,
+    ucb_cs_restarts,
+    ucb_cs_window,
+    voi_cs,
+)
 from .table import Table
 
 REFERENCES = {
@@ -28,6 +40,9 @@ REFERENCES = {
     "ucb-cs": ucb_cs.run,
     "ts-cs": ts_cs.run,
     "etc-cs": etc_cs.run,
+    "ts-cs-discounted": ts_cs_discounted.run,
+    "ucb-cs-window": ucb_cs_window.run,
+    "ucb-cs-restarts": ucb_cs_restarts.run,
 }
 
 __all__ = ["REFERENCES", "Table"]

@@ -4,7 +4,7 @@ import math
 
 from .glr_cof import kl, slope
 
-EPS, MARGIN, RATIO, CLOCK, POWER = 1e-4, 1.5, 50.0, 0.3, 1.5
+EPS, MARGIN, RATIO, CLOCK, POWER = 1e-4, 1.5, 50.0, 0.3, 2.0
 SAME = 1e-9  # comparisons that are ties in exact arithmetic
 
 
@@ -142,7 +142,7 @@ def choose(n, s, c, keep, level, judges, base):
                 other = i >= 0 and i != b and tells(i, keep**2 * v[i]) > tells(k, v[k]) * (1 + SAME)
                 x = i if other else k
                 stakes = min((c[b] - c[k]) / (max(D[x] - D[b], 0) + EPS), RATIO)
-                often = stakes * CLOCK * (n[b] + 1) / (n[x] + 1)
+                often = CLOCK * max(stakes, stakes**0.5) * (n[b] + 1) / (n[x] + 1)
                 if often > 0 and z[k] ** 2 / 2 < POWER * math.log(often) - SAME:
                     return x
     return arm

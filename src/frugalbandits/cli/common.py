@@ -240,11 +240,12 @@ def check_installed(module: str, what: str, extra: str) -> None:
 
 
 def chosen_policies(given: Sequence[str], any_bar: bool = False) -> list[str]:
-    """Return the policies that are meant, each once: "all" are the paper's five, "every" all there are.
+    """Return the policies that are meant, each once: "all" are the paper's five, "every" all but "moving".
 
+    "moving" are those that are made for means that change.
     With `any_bar` a group is those that know every kind of quality bar; one that is named must be among them.
     """
-    groups = {"all": PAPER_POLICIES, "every": fb.policies()}
+    groups = {"all": PAPER_POLICIES, "every": fb.policies(False), "moving": fb.policies(True)}
     if any_bar:
         able = tuple(name for name in fb.policies() if resolve(name).any_bar)
         groups = {key: tuple(name for name in able if name in group) for key, group in groups.items()}

@@ -30,7 +30,7 @@ def beginning(incomplete: str, known: Iterable[str]) -> list[str]:
 
 def policies(incomplete: str) -> list[str]:
     """Complete a policy or a group of them."""
-    return beginning(incomplete, (*fb.policies(), "all", "every"))
+    return beginning(incomplete, (*fb.policies(), "all", "every", "moving"))
 
 
 def instances(incomplete: str) -> list[str]:
@@ -43,6 +43,13 @@ def rewards(incomplete: str) -> list[str]:
     return beginning(incomplete, ("bernoulli", "beta"))
 
 
+def worlds(incomplete: str) -> list[str]:
+    """Complete a world by name."""
+    from frugalbandits.lab.worlds import PRESETS  # takes time to import
+
+    return beginning(incomplete, PRESETS)
+
+
 def names_of_experiments(incomplete: str) -> list[str]:
     """Complete an experiment of the paper."""
     return beginning(incomplete, (*experiments(), "all"))
@@ -52,4 +59,4 @@ def families(incomplete: str) -> list[str]:
     """Complete a family of the leaderboard."""
     from frugalbandits.lab.leaderboard import board  # takes time to import
 
-    return beginning(incomplete, (*board.families(), "all"))
+    return beginning(incomplete, (*board.families(), "all", "worlds"))

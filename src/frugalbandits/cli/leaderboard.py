@@ -23,15 +23,19 @@ from frugalbandits.cli.common import (
 )
 from frugalbandits.cli.interrupts import interruptible
 from frugalbandits.cli.shapes import document
+from frugalbandits.errors import InputError
 from frugalbandits.lab import terminal
 from frugalbandits.lab.sweeps.cells import Settings
 from frugalbandits.lab.sweeps.display import display
+from frugalbandits.lab.worlds import WORLD_POLICIES
 
 if TYPE_CHECKING:
     from frugalbandits.lab.leaderboard.board import Leaderboard, Standing
 
 __all__ = ["leaderboard"]
 
+# The family that has a page of its own.
+WORLDS = "worlds"
 # Near-ties are common among real options; with a tolerance they end.
 TOLERANT = ("glr-cof:tolerance=0.02", "glr-cof:tolerance=0.02,goal=conclusion")
 
@@ -46,14 +50,16 @@ def leaderboard(
         typer.Argument(
             metavar="FAMILY",
             autocompletion=completing.families,
-            help="Kinds of problems: paper, tables, random; 'all' (the default) for all.",
+            help="Kinds of problems: paper, tables, random; 'all' (the default) for these three. Or worlds, "
+            "by itself: what moves, on the tables.",
         ),
     ] = None,
     policy: Annotated[
         list[str] | None,
         policy_option(
-            "A policy; repeat for more. 'all': the paper's five; 'every': all there are. "
-            f"Default: every, and {' and '.join(TOLERANT)}.",
+            "A policy; repeat for more. 'all': the paper's five; 'moving': those that are made for means "
+            f"that change; 'every': all others. Default: every, and {' and '.join(TOLERANT)}; in worlds "
+            f"{', '.join(WORLD_POLICIES)}.",
         ),
     ] = None,
     quick: Annotated[
@@ -63,7 +69,7 @@ def leaderboard(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where results, tables and leaderboard.md go. Default: out/leaderboard, "
+            help="Where results, tables and leaderboard.md or worlds.md go. Default: out/leaderboard, "
             "or out/leaderboard-quick with --quick.",
         ),
     ] = None,
@@ -82,10 +88,13 @@ def leaderboard(
     # These take time to import.
     from frugalbandits.lab.leaderboard import board, page
 
-    names = board.chosen_families(family or ["all"])
-    policies = chosen_policies(policy or ["every", *TOLERANT])
     folder = out or Path("out") / ("leaderboard-quick" if quick else "leaderboard")
     settings = Settings(quick, seed, runs)
+    if WORLDS in (family or []):
+        _worlds(family or [], policy or [], folder, settings, workers, cluster, as_json)
+        return
+    names = board.chosen_families(family or ["all"])
+    policies = chosen_policies(policy or ["every", *TOLERANT])
     try:
         with interruptible(f"{KEPT}\n{INTERRUPTED}"), display() as watch:
             made = board.run(names, policies, folder, settings, workers, cluster, watch)
@@ -100,6 +109,49 @@ def leaderboard(
     console = terminal.console()
     width = min(console.width, page.WIDEST)
     for part in page.screen(made, width):
+        console.print(part, width=width)
+        console.print()
+    for path in paths:
+        console.print(f"written: {path}", soft_wrap=True)
+
+
+def _worlds(
+    family: Sequence[str],
+    policy: Sequence[str],
+    folder: Path,
+    settings: Settings,
+    workers: int | None,
+    cluster: str | None,
+    as_json: bool,
+) -> None:
+    """Make the leaderboard of worlds, which has a measure and a page of its own."""
+    from frugalbandits.lab.leaderboard import page, worlds, worlds_page
+
+    if set(family) != {WORLDS}:
+        others = ", ".join(name for name in family if name != WORLDS)
+        raise InputError(f"{WORLDS} has a page of its own: ask for it without {others}")
+    if cluster is not None:
+        raise InputError(f"{WORLDS} runs on this machine alone, but --cluster is {cluster!r}")
+    names = chosen_policies(policy or WORLD_POLICIES)
+    try:
+        with interruptible(f"{KEPT}\n{INTERRUPTED}"), terminal.progress(100) as show:
+            made = worlds.run(
+                names, folder, settings, workers, lambda what, done, total: show(what, 100 * done // total)
+            )
+    except KeyboardInterrupt:
+        say(KEPT)
+        raise
+    paths = worlds_page.write(folder, made)
+    if as_json:
+        own = [
+            {**standing._asdict(), "worst_row": standing.worst_row._replace(entries=())}
+            for standing in worlds.standings(made.rows)
+        ]
+        typer.echo(document("leaderboard", **made._asdict(), standings=own, written=paths))
+        return
+    console = terminal.console()
+    width = min(console.width, page.WIDEST)
+    for part in worlds_page.screen(made, width):
         console.print(part, width=width)
         console.print()
     for path in paths:

@@ -56,14 +56,17 @@ def _narrow(explanation: fb.Explanation, width: int) -> RenderableType:
     told = explanation.to_dict()
     heads = [key for key in told["arms"][0] if key != "name"]
     columns = [terminal.Column("option", "name")]
-    columns += [terminal.Column(head, "words" if head == "status" else "number") for head in heads]
-    rows = [[printable(arm["name"]), *(_written(arm[head]) for head in heads)] for arm in told["arms"]]
-    summary = f"{explanation.policy}, {explanation.quality.wish}"
+    words = ("status", "standing")
+    columns += [terminal.Column(head, "words" if head in words else "number") for head in heads]
+    rows = [
+        [printable(arm["name"]), *(_written(arm[head]) for head in heads)]
+        for arm in (*told["arms"], *told["retired"])
+    ]
     return Group(
-        Text(printable(explanation.headline)),
-        Text(printable(summary)),
+        *(Text(printable(line)) for line in explanation.lines),
         Text(),
         terminal.fitted(columns, rows, width, tight=True),
+        *(Text(printable(line)) for line in ["", *explanation.notes] if explanation.notes),
     )
 
 

@@ -25,8 +25,9 @@ from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.ratings import GenreRatings
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.sweeps.cells import Outcome
-from frugalbandits.lab.terminal import Cell
+from frugalbandits.lab.terminal import Cell, WorldCell
 from frugalbandits.lab.text import role
+from frugalbandits.lab.worlds.result import KINDS
 
 __all__ = [
     "bounds_shape",
@@ -37,6 +38,7 @@ __all__ = [
     "listed_instance_shape",
     "outcome_shape",
     "policy_shape",
+    "world_shape",
 ]
 
 
@@ -140,6 +142,34 @@ def cell_shape(cell: Cell) -> dict[str, Any]:
         "runs": cell.result.runs,
         "seed": cell.result.seed,
         **_regrets(cell.result),
+        "seconds": cell.seconds,
+    }
+
+
+def world_shape(cell: WorldCell) -> dict[str, Any]:
+    """Return a policy that was simulated in a world."""
+    result = cell.result
+    return {
+        "instance": cell.instance,
+        **_bar(result.problem.quality),
+        "world": cell.world,
+        "about": result.world.about,
+        "worth": result.world.worth,
+        "policy": result.policy,
+        "horizon": result.horizon,
+        "runs": result.runs,
+        "seed": result.seed,
+        **{f"{kind}_regret": result.summary(kind) for kind in KINDS},
+        "judged_share": result.judged_share,
+        "spend": float(result.spend[:, -1].mean()),
+        "spend_on_best": float(result.spend_on_best[:, -1].mean()),
+        "saving": result.saving,
+        "alarms": len(result.alarms) / result.runs,
+        "false_alarms": result.false_alarms,
+        "happened": [
+            {"time": each.time, "option": each.option, "what": each.what} for each in result.happened
+        ],
+        "notes": result.notes,
         "seconds": cell.seconds,
     }
 

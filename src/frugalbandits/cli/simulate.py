@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 import frugalbandits as fb
-from frugalbandits.cli import completing
+from frugalbandits.cli import completing, worlds
 from frugalbandits.cli.common import (
     FIGURES,
     INTERRUPTED,
@@ -40,18 +40,27 @@ from frugalbandits.core.options import check_horizon
 from frugalbandits.errors import InputError
 from frugalbandits.lab import terminal
 from frugalbandits.lab.rewards import resolve_rewards
+from frugalbandits.lab.worlds import WORLD_POLICIES
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["simulate"]
 
 
-@app.command(epilog="Example: frugal simulate goodreads --policy etc-cs --alpha 0.3 --runs 10")
+@app.command(
+    epilog="Example: frugal simulate goodreads --policy etc-cs --alpha 0.3 --runs 10; "
+    "in a world that moves: frugal simulate routerbench-arc --world drift --plot drift.png"
+)
 def simulate(
     instance: Annotated[list[str], instance_argument("Built-in names, or instance files (.txt or .csv).")],
     policy: Annotated[
         list[str] | None,
         policy_option(
-            "A policy; repeat for more. 'all' (the default): the paper's five; 'every': all there are. "
-            "With --quality, those of them that know the bar; 'every' is the default then. "
+            "A policy; repeat for more. 'all' (the default): the paper's five; 'moving': those that are made "
+            "for means that change; 'every': all others. "
+            "With --quality, those of them that know the bar; 'every' is the default then. With --world, the "
+            f"default is {', '.join(WORLD_POLICIES)}. "
             "Settings may follow a name: glr-cof:tolerance=0.02.",
         ),
     ] = None,
@@ -75,21 +84,52 @@ def simulate(
             help="How rewards spread around their means.",
         ),
     ] = "bernoulli",
+    world: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completing.worlds,
+            help="What moves, or is not known; repeat for more. sparse, rare: 10% or 2% of the decisions are "
+            "judged; wanted: those that the policy asks for; late: feedback comes 100 decisions late; bills: "
+            "costs are learned; drift, drift-10: 3 or 10 options change; drift-worse: the one in use gets "
+            "worse, twice; drift-slow: all the time; drift-better: one out of use gets better; outages: a "
+            "fifth is down at each call; market: an option comes, a price changes; all: everything at once; "
+            "still: nothing.",
+        ),
+    ] = None,
     out: Annotated[Path | None, file("Write regret over time: .parquet or .csv.")] = None,
-    plot: Annotated[Path | None, file("Draw regret over time: .png, .pdf or .svg.")] = None,
+    plot: Annotated[
+        Path | None, file("Draw regret over time, and traffic in a world: .png, .pdf or .svg.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run policies on instances and compare their regret.
 
     Cost regret adds what each pull costs more than a*, the cheapest arm that is good enough; quality
     regret adds what each pull's mean lacks to be good enough; summed regret is both together, and scaled
-    regret is both together in units of quality.
+    regret is both together in units of quality. With --world, a* is the best use of each moment.
     """
     if alpha and quality:
         given = f"--alpha {alpha[0]:g} and --quality {quality[0]}"
         raise InputError(f"{given} both say what is good enough: give one")
-    jobs = _jobs(instance, policy or [], alpha or quality or [None], worth)
     model = resolve_rewards(rewards)
+    if world:
+        problems = _problems(instance, alpha or quality or [None], worth)
+        prepare(out, "--out", TABLES)
+        prepare(plot, "--plot", FIGURES)
+        scale = worlds.Scale(horizon, runs, seed, checkpoints, workers, model)
+        moved = worlds.in_worlds(problems, world, policy or [], scale, plot)
+        made: dict[Path, str] = {}
+        try:
+            if out is not None:
+                made[out] = f"table of {_write_table(moved, out):,} rows written to {out}"
+            if plot is not None:
+                worlds.write_figure(moved, plot)
+                made[plot] = f"figure written to {plot}"
+        finally:
+            worlds.tell(moved, rewards, made, as_json)
+        return
+    jobs = _jobs(instance, policy or [], alpha or quality or [None], worth)
     for job in jobs:
         check_horizon(horizon, job.problem.arms)
         model.draws(job.problem)
@@ -158,14 +198,20 @@ def _jobs(
     bars: Sequence[float | str | None],
     worth: float | None,
 ) -> list[_Job]:
-    problems = [
+    problems = _problems(instances, bars, worth)
+    paper = all(isinstance(problem.quality, fb.RelativeToBest) for _, problem in problems)
+    names = chosen_policies(policies or ["all" if paper else "every"], any_bar=not paper)
+    return [_Job(given, problem, name) for given, problem in problems for name in names]
+
+
+def _problems(
+    instances: Sequence[str], bars: Sequence[float | str | None], worth: float | None
+) -> list[tuple[str, fb.Problem]]:
+    return [
         (given, problem)
         for given in dict.fromkeys(instances)
         for problem in dict.fromkeys(_problem(given, bar, worth) for bar in bars)
     ]
-    paper = all(isinstance(problem.quality, fb.RelativeToBest) for _, problem in problems)
-    names = chosen_policies(policies or ["all" if paper else "every"], any_bar=not paper)
-    return [_Job(given, problem, name) for given, problem in problems for name in names]
 
 
 def _problem(given: str, bar: float | str | None, worth: float | None) -> fb.Problem:
@@ -193,12 +239,10 @@ def _by_problem(cells: Sequence[terminal.Cell]) -> list[list[terminal.Cell]]:
     return [list(group) for _, group in grouped]
 
 
-def _write_table(cells: Sequence[terminal.Cell], path: Path) -> int:
+def _write_table(cells: Sequence[terminal.Cell] | Sequence[terminal.WorldCell], path: Path) -> int:
     import polars as pl
 
-    table = pl.concat(
-        cell.result.to_polars().select(pl.lit(cell.instance).alias("instance"), pl.all()) for cell in cells
-    )
+    table = pl.concat(cell.result.to_polars().select(*_places(cell), pl.all()) for cell in cells)
     with written_whole(path) as temporary:
         try:
             if path.suffix.lower() == ".csv":
@@ -208,6 +252,17 @@ def _write_table(cells: Sequence[terminal.Cell], path: Path) -> int:
         except pl.exceptions.PolarsError as error:
             raise InputError(f"cannot write {str(path)!r}: {error}") from error
     return table.height
+
+
+def _places(cell: terminal.Cell | terminal.WorldCell) -> list[pl.Expr]:
+    """Return what says where a row of a table is from."""
+    import polars as pl
+
+    instance = pl.lit(cell.instance).alias("instance")
+    if isinstance(cell, terminal.Cell):
+        return [instance]
+    bar = pl.lit(str(cell.result.problem.quality)).alias("quality")
+    return [instance, bar, pl.lit(cell.world).alias("world")]
 
 
 def _write_figure(cells: Sequence[terminal.Cell], path: Path) -> None:

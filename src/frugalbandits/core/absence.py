@@ -1,4 +1,4 @@
-"""Who stands in for an arm that may not be pulled now, where the policy itself has no word for that."""
+"""Who stands in for an arm that may not be pulled now, and how long an arm rests that nothing is heard of."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.jit import inner
+from frugalbandits.core.jit import inlined, inner
 
-__all__ = ["stand_in"]
+__all__ = ["LONGEST_REST", "rest_after", "stand_in"]
+
+LONGEST_REST = 1_023
 
 
 @inner
@@ -37,3 +39,14 @@ def stand_in(tally: Any, keep: float, reference: int, level: float, usable: NDAr
             if mean > most:
                 found, most = k, mean
     return found
+
+
+@inlined
+def rest_after(own: int, lost: int, told: int) -> int:
+    """Return for how many decisions an arm rests of which no feedback has come, and `own` were lost.
+
+    After n looks without feedback it is 2^n - 1; where feedback is rare anyway, n is less by as much: `lost`
+    and `told` count the decisions of all arms whose feedback was lost and has come.
+    """
+    looks = own * (told + 1) / (told + 1 + lost - own)
+    return int(2.0 ** min(looks, 10.0)) - 1

@@ -229,6 +229,8 @@ class Policy(ABC):
     forgets: ClassVar[bool] = False
     #: True when its state has `wanted`, in which `plan` says whether feedback on its batch is worth having.
     wants: ClassVar[bool] = False
+    #: True when it is made for means that change. Tables of worlds that stand still leave it out by default.
+    for_moving_means: ClassVar[bool] = False
     #: The compiled function ``plan(state, rng) -> Batch``.
     plan: ClassVar[Any]
 
@@ -294,6 +296,15 @@ class Policy(ABC):
     def restored(cls, settings: Mapping[str, Any]) -> Policy:
         """Return the policy of stored settings; where a release had fewer of them, as it was then."""
         return cls(**settings)
+
+    def cut_short(self, state: Any) -> None:
+        """End the batch that was planned last; at least one decision of it was handed out.
+
+        For a call in which not all arms were usable: the next plan is to be made afresh. By default, a state
+        with `target`, an arm and the pulls that it is brought to, has reached it.
+        """
+        if hasattr(state, "target"):
+            state.target[1] = min(int(state.target[1]), 1)
 
     def decisions_to_conclude(self, setting: Setting) -> float | None:
         """Return how many decisions a conclusion takes if every option is perfect; None if it cannot be said.

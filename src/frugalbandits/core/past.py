@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from frugalbandits.core.contract import Ranges
 from frugalbandits.core.jit import inlined, inner, instead
 
-__all__ = ["BLOCKS", "LOGGED", "Past", "fading", "fold", "new_past", "past_ranges"]
+__all__ = ["BLOCKS", "LOGGED", "Past", "fading", "fold", "new_past", "past_contradiction", "past_ranges"]
 
 BLOCKS = 64
 LOGGED = 64  # alarms that are remembered; whoever plans reads them after each plan
@@ -90,6 +90,15 @@ def past_ranges(arms: int) -> Ranges:
         "past.log_before": (0.0, 1.0),
         "past.log_after": (0.0, 1.0),
     }
+
+
+def past_contradiction(past: Past, tally: Any) -> str | None:
+    """Say what in a stored past, each value of which is in its range, cannot be; None if nothing is."""
+    if (past.told > tally.pulls).any():
+        return f"rewards were looked at {past.told.tolist()} times, of {tally.pulls.tolist()}"
+    if (past.sums > past.pulls).any():
+        return f"of {past.pulls.tolist()} rewards, {past.sums.tolist()} are held"
+    return None
 
 
 def row(table: Any, arm: int) -> Any:

@@ -15,7 +15,10 @@ from frugalbandits.core.policies.etc_cs import ETCCS
 from frugalbandits.core.policies.glr_cof import GLRCOF
 from frugalbandits.core.policies.pe_cs import PECS
 from frugalbandits.core.policies.ts_cs import TSCS
+from frugalbandits.core.policies.ts_cs_discounted import DiscountedTSCS
 from frugalbandits.core.policies.ucb_cs import UCBCS
+from frugalbandits.core.policies.ucb_cs_restarts import RestartingUCBCS
+from frugalbandits.core.policies.ucb_cs_window import WindowUCBCS
 from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.errors import InputError, unknown_name
 
@@ -68,17 +71,27 @@ register("pe-cs", PECS(), "PE-CS")
 register("ucb-cs", UCBCS(), "UCB-CS")
 register("ts-cs", TSCS(), "TS-CS")
 register("etc-cs", ETCCS(), "ETC-CS")
+register("ts-cs-discounted", DiscountedTSCS(), "discounted TS-CS")
+register("ucb-cs-window", WindowUCBCS(), "sliding-window UCB-CS")
+register("ucb-cs-restarts", RestartingUCBCS(), "restarting kl-UCB-CS")
 
 
-def policies() -> tuple[str, ...]:
+def policies(moving: bool | None = None) -> tuple[str, ...]:
     """Return the registered names.
+
+    Parameters
+    ----------
+    moving
+        True: only those of policies that are made for means that change; False: only the others.
 
     Examples
     --------
     >>> policies()[:3]
     ('cof', 'cof-no-exclusive', 'cof-no-combine')
+    >>> policies(moving=True)
+    ('ts-cs-discounted', 'ucb-cs-window', 'ucb-cs-restarts')
     """
-    return tuple(_REGISTRY)
+    return tuple(name for name, (policy, _) in _REGISTRY.items() if moving in (None, policy.for_moving_means))
 
 
 def policy_title(name: str) -> str:

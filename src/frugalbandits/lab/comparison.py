@@ -213,7 +213,8 @@ def compare(
     total = check_horizon(horizon, problem.arms)
     count = check_count("runs", runs)
     run = partial(simulate, problem, seed=seed, workers=workers, rewards=model)
-    results, seconds = [], []
+    results: list[Result] = []
+    seconds: list[float] = []
     with listener(progress, len(chosen) * count) as tell:
         for policy in chosen:
             # Compiling is no part of a policy's seconds; and what is wrong shows before the first long run.
@@ -242,6 +243,6 @@ def _chosen(problem: Problem, policies: Sequence[str | Policy] | None) -> list[s
 def _one_of_each_kind() -> list[str]:
     """Return the first registered name of each kind of policy."""
     first: dict[type[Policy], str] = {}
-    for name in policies():
+    for name in policies(moving=False):
         first.setdefault(type(resolve(name)), name)
     return list(first.values())

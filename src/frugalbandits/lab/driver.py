@@ -20,7 +20,7 @@ from frugalbandits.lab.draws import draw_sum
 
 __all__ = ["Drive", "drive_of", "prepare"]
 
-Drive = Callable[..., int]
+Drive = Callable[..., Any]
 
 
 def plan(state: Any, rng: Any) -> Batch:

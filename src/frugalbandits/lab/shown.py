@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Shown", "figure_of"]
+__all__ = ["Shown", "figure_of", "world_figure_of"]
 
 
 class Shown:
@@ -28,3 +28,10 @@ def figure_of(result: Any, regret: Literal["cost", "quality", "summed", "scaled"
     from frugalbandits.lab import views
 
     return views.figure_of(result, regret)
+
+
+def world_figure_of(result: Any, regret: Literal["scaled", "summed", "cost", "quality"]) -> Figure:
+    """Return the figure of one result in a world."""
+    from frugalbandits.lab import views
+
+    return views.world_figure_of(result, regret)

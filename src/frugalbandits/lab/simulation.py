@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from functools import partial
-from queue import Empty, SimpleQueue
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +13,24 @@ from numpy.typing import NDArray
 from frugalbandits.core.contract import EVENTS, Policy, Setting
 from frugalbandits.core.options import check_horizon
 from frugalbandits.core.registry import resolve
-from frugalbandits.errors import InputError
 from frugalbandits.lab.archive import EVENT
 from frugalbandits.lab.driver import drive_of, prepare
 from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.rewards import RewardModel, resolve_rewards
+from frugalbandits.lab.running import check_count, check_seed, checkpoint_times, label, run_all
 from frugalbandits.lab.watching import Progress, listener
+from frugalbandits.lab.worlds.result import WorldResult
+from frugalbandits.lab.worlds.running import simulate_world
+from frugalbandits.lab.worlds.world import World
 
 __all__ = ["check_count", "simulate"]
 
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
+@overload
 def simulate(
     problem: Problem | str,
     policy: str | Policy,
@@ -38,13 +41,41 @@ def simulate(
     workers: int | None = None,
     rewards: str | RewardModel = "bernoulli",
     progress: Progress = True,
-) -> Result:
-    """Run a policy on a problem many times.
+) -> Result: ...
+
+
+@overload
+def simulate(
+    problem: World,
+    policy: str | Policy,
+    horizon: float,
+    runs: int = 50,
+    seed: int = 0,
+    checkpoints: int | Sequence[int] = 500,
+    workers: int | None = None,
+    rewards: str | RewardModel = "bernoulli",
+    progress: Progress = True,
+) -> WorldResult: ...
+
+
+def simulate(
+    problem: Problem | World | str,
+    policy: str | Policy,
+    horizon: float,
+    runs: int = 50,
+    seed: int = 0,
+    checkpoints: int | Sequence[int] = 500,
+    workers: int | None = None,
+    rewards: str | RewardModel = "bernoulli",
+    progress: Progress = True,
+) -> Result | WorldResult:
+    """Run a policy on a problem, or in a world, many times.
 
     Parameters
     ----------
     problem
         The arms, their true means and costs, and what is good enough; or the name of a built-in instance.
+        A `World` is simulated a decision at a time, and the result is a `WorldResult`.
     policy
         A registered name (see `policies`) or a policy with settings, such as ``COF(delta=1e-6)``.
     horizon
@@ -75,15 +106,17 @@ def simulate(
     >>> result.final_arm.tolist()
     [1, 1, 1]
     """
+    if isinstance(problem, World):
+        return simulate_world(problem, policy, horizon, runs, seed, checkpoints, workers, rewards, progress)
     problem = as_problem(problem)
     total = check_horizon(horizon, problem.arms)
     count = check_count("runs", runs)
     chosen = resolve(policy)
     draws = resolve_rewards(rewards).draws(problem)
-    times = _times(checkpoints, total)
+    times = checkpoint_times(checkpoints, total)
     threads = min(count, (os.cpu_count() or 1) if workers is None else check_count("workers", workers))
     setting = Setting.of(problem.costs, problem.quality, total, problem.reference, worth=problem.given_worth)
-    _check_seed(seed)
+    check_seed(seed)
     heard = listener(progress, count)
 
     drive = drive_of(chosen)
@@ -96,7 +129,7 @@ def simulate(
     sample = np.random.default_rng(0)
     stop = np.zeros(1, np.bool_)
     policy_sample = sample if chosen.randomised else None
-    prepare(drive, _label(policy), trial, draws, policy_sample, sample, times, pulls[0], event_times[0], stop)
+    prepare(drive, label(policy), trial, draws, policy_sample, sample, times, pulls[0], event_times[0], stop)
 
     def one(run: int) -> None:
         state = chosen.begin(setting)
@@ -109,53 +142,19 @@ def simulate(
         journals[run] = (state.journal.kinds[:length], state.journal.arms[:length])
 
     with heard as tell:
-        tell(_label(policy), 0)
-        _run_all(one, count, threads, stop, partial(tell, _label(policy)))
+        tell(label(policy), 0)
+        run_all(one, count, threads, stop, partial(tell, label(policy)))
 
     back = np.argsort(problem.order)
     return Result(
         problem=problem,
-        policy=_label(policy),
+        policy=label(policy),
         seed=seed,
         times=times,
         pulls=np.ascontiguousarray(pulls[:, :, back]),
         events=_events(problem, journals, event_times),
         plans=plans,
     )
-
-
-def _run_all(
-    one: Callable[[int], None],
-    count: int,
-    threads: int,
-    stop: NDArray[np.bool_],
-    tell: Callable[[int], None],
-) -> None:
-    """Run all runs on some threads; `tell` hears of each that is done. On an error none goes on."""
-    # Not concurrent.futures.wait: it locks every future that is pending, one by one, and an interrupt in
-    # the middle of that leaves them locked for ever.
-    finished: SimpleQueue[Future[None]] = SimpleQueue()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for run in range(count):
-                pool.submit(one, run).add_done_callback(finished.put)
-            done = 0
-            while done < count:
-                try:
-                    # With a time-out, because a wait without end may not hear Ctrl-C.
-                    finished.get(timeout=0.2).result()
-                except Empty:
-                    continue
-                done += 1
-                tell(done)
-        except BaseException:
-            stop[0] = True
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _label(policy: str | Policy) -> str:
-    return policy if isinstance(policy, str) else repr(policy)
 
 
 def _events(
@@ -169,28 +168,3 @@ def _events(
         for i, (kind, arm) in enumerate(zip(kinds, arms, strict=True))
     ]
     return np.array(rows, dtype=EVENT)
-
-
-def _check_seed(seed: int) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}")
-
-
-def check_count(what: str, value: int) -> int:
-    """Return a whole number, 1 or more."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{what} must be a whole number, 1 or more, but it is {value!r}")
-    return int(value)
-
-
-def _times(checkpoints: int | Sequence[int], horizon: int) -> NDArray[np.int64]:
-    if isinstance(checkpoints, int | np.integer) and not isinstance(checkpoints, bool):
-        number = min(check_count("checkpoints", int(checkpoints)), horizon)
-        return (np.arange(1, number + 1, dtype=object) * horizon // number).astype(np.int64)
-    times = np.unique(np.asarray(checkpoints))
-    if times.ndim != 1 or times.size == 0 or times.dtype.kind not in "iu":
-        raise InputError(f"checkpoints must be a number or a list of whole times, but it is {checkpoints!r}")
-    if times[0] < 1 or times[-1] > horizon:
-        bad = times[0] if times[0] < 1 else times[-1]
-        raise InputError(f"checkpoints must lie between 1 and the horizon, {horizon}, but one is {bad}")
-    return np.unique(np.append(times, horizon)).astype(np.int64)

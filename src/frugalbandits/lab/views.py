@@ -12,13 +12,14 @@ from frugalbandits.lab.bounds import LeastRegret, Overview
 from frugalbandits.lab.bounds.side_by_side import OBJECTIVES
 from frugalbandits.lab.documents.html import fragment
 from frugalbandits.lab.documents.parts import Cell, Mark, Table
-from frugalbandits.lab.figures import Panel, plot_regret
+from frugalbandits.lab.figures import Panel, plot_regret, plot_world
 from frugalbandits.lab.figures.panels import Regret, regret_of
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.text import counted, percent, readable, role, title
+from frugalbandits.lab.worlds.result import KINDS, Kind, WorldResult
 
-__all__ = ["arms_table", "figure_of", "html_of", "success"]
+__all__ = ["arms_table", "figure_of", "html_of", "success", "world_figure_of"]
 
 _SHOWN: tuple[Regret, ...] = ("scaled", "summed", "cost", "quality")
 # Rows of a table in a notebook; of more arms the cheapest are shown.
@@ -30,6 +31,11 @@ def figure_of(result: Result, regret: Regret = "summed") -> Figure:
     # Checked before anything is drawn.
     regret_of(result, regret)
     return plot_regret([Panel(counted(result.problem.arms, "arm"), [result], regret)])
+
+
+def world_figure_of(result: WorldResult, regret: Kind = "scaled") -> Figure:
+    """Draw one result in a world: its regret against time, and the traffic of the options."""
+    return plot_world(counted(result.problem.arms, "option"), [result], regret)
 
 
 def success(result: Result) -> list[tuple[str, str]]:
@@ -64,6 +70,19 @@ def _(result: Result) -> str:
     regret = _table(caption, ("at the horizon", "mean", "20th percentile", "80th percentile"), rows)
     pulls = [readable(count) for count in result.pulls[:, -1].mean(axis=0)]
     return fragment([regret, arms_table(problem, _heading(problem), [("mean pulls", pulls)])])
+
+
+@html_of.register
+def _(result: WorldResult) -> str:
+    rows = [[f"{kind} regret", *map(readable, result.summary(kind))] for kind in KINDS]
+    scale = f"{counted(result.runs)} of {result.horizon:,} decisions"
+    money = f"{percent(result.judged_share)} judged, {100 * result.saving:.1f}% saved"
+    notes = "".join(f"; {note}" for note in result.notes)
+    caption = f"{title(result.policy)}, {scale}, {result.world.about}: {money}{notes}"
+    regret = _table(caption, ("at the horizon", "mean", "20th percentile", "80th percentile"), rows)
+    uses = [readable(count) for count in result.pulls[:, -1].mean(axis=0)]
+    start = f"At the start: {_heading(result.problem)}"
+    return fragment([regret, arms_table(result.problem, start, [("mean uses", uses)])])
 
 
 @html_of.register

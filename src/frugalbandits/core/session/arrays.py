@@ -10,9 +10,24 @@ from numpy.typing import NDArray
 from frugalbandits.core.contract import EVENTS, Policy, Ranges, Setting
 from frugalbandits.core.session.checks import broken, short
 
-__all__ = ["MOST", "dump_arrays", "dump_random", "load_arrays", "load_random"]
+__all__ = ["MOST", "dump_arrays", "dump_random", "load_arrays", "load_left", "load_random"]
 
 MOST = 2**53  # decisions: JSON readers elsewhere count no further
+_MUCH = 1e300
+
+# What every state has, and what those that learn costs have.
+_SEEN: Ranges = {
+    "tally.pulls": (0, MOST),
+    "tally.pending": (0, MOST),
+    "tally.sums": (0.0, float(MOST)),
+    "tally.carry": (-1.0, 1.0),
+    "tally.lost": (0, MOST),
+    "bills.counts": (0, MOST),
+    "bills.sums": (0.0, _MUCH),
+    "bills.carry": (-_MUCH, _MUCH),
+    "bills.squares": (0.0, _MUCH),
+    "bills.squares_carry": (-_MUCH, _MUCH),
+}
 
 
 def dump_arrays(state: Any) -> dict[str, Any]:
@@ -31,11 +46,9 @@ def load_arrays(state: Any, data: Any, policy: Policy, setting: Setting, version
     """Fill the arrays of a fresh state in place with what a version stored."""
     arms = len(setting.costs)
     ranges: Ranges = {
-        "tally.pulls": (0, MOST),
-        "tally.pending": (0, MOST),
-        "tally.sums": (0.0, float(MOST)),
-        "tally.carry": (-1.0, 1.0),
-        "tally.lost": (0, MOST),
+        **_SEEN,
+        "usable": (0, 1),
+        "wanted": (0, 1),
         "journal.length": (0, len(state.journal.kinds)),
         "journal.kinds": (0, len(EVENTS) - 1),
         "journal.arms": (0, arms - 1),
@@ -43,6 +56,11 @@ def load_arrays(state: Any, data: Any, policy: Policy, setting: Setting, version
     }
     anew = policy.made_anew(version)
     _fill(state, data, "", ranges, (*anew, "lost") if version < 5 else anew)
+
+
+def load_left(left: Any, data: Any) -> None:
+    """Fill what was seen of an option that was retired."""
+    _fill(left, data, "left.", {f"left.{name}": ends for name, ends in _SEEN.items()}, ())
 
 
 def _fill(state: Any, data: Any, path: str, ranges: Ranges, anew: tuple[str, ...]) -> None:
@@ -71,7 +89,12 @@ def _fill_array(array: NDArray[Any], values: Any, path: str, ranges: Ranges) -> 
         broken(
             f"the state has no {path!r}" if values is None else f"{path!r} of the state is {short(values)}"
         )
-    for value in values:
+    entries = values
+    if array.ndim == 2:
+        if not all(isinstance(row, list) for row in values):
+            broken(f"{path!r} of the state has an entry that is no list")
+        entries = [value for row in values for value in row]
+    for value in entries:
         kind = bool if array.dtype == np.bool_ else int if array.dtype.kind == "i" else int | float
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             broken(f"{path!r} of the state has the entry {short(value)}")

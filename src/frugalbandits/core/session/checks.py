@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from frugalbandits.errors import StateFormatError
 
-__all__ = ["broken", "listed", "option", "rows", "short", "texts", "whole"]
+__all__ = ["amount", "broken", "listed", "option", "rows", "short", "texts", "whole"]
 
 
 def listed(what: str, value: Any) -> list[Any]:
@@ -51,6 +51,20 @@ def whole(what: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         broken(f"{what} is {short(value)}")
     return value
+
+
+def amount(what: str, value: Any, low: float, high: float) -> float:
+    """Return a finite number within its range."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        broken(f"{what} is {short(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.nan
+    # Written so that NaN is outside.
+    if not (low <= number <= high) or not math.isfinite(number):
+        broken(f"{what} is {short(value)}")
+    return number
 
 
 def short(value: Any) -> str:

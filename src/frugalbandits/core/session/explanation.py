@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from frugalbandits.core.contract import Policy, Setting
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, quality_to_dict
 from frugalbandits.core.tables import html_table, text_table
 
-__all__ = ["ArmReport", "Explanation", "explained"]
+__all__ = ["ArmReport", "Explanation"]
 
 
 @dataclass(frozen=True)
 class ArmReport:
     """What is known of one option. `mean`, `lcb` and `ucb` are None before the first feedback.
 
-    `decisions` counts those that were handed out, `pulls` those whose feedback is back. `spent` is what they
-    cost. `evidence` is for policies that weigh it: of the candidate, that it is not good enough; of an option
-    that costs more, that the candidate is good enough for it. Under a fixed level, it is of the candidate,
-    that it is on the side of the level that its mean is on.
+    `decisions` counts those that were handed out, `pulls` the feedback that is there. `spent` is what they
+    cost: what was told where it was, the price at the time otherwise. `always` is what all decisions of the
+    session would have cost, had they been for this option. `evidence` is for policies that weigh it: of the
+    candidate, that it is not good enough; of an option that costs more, that the candidate is good enough for
+    it. Under a fixed level, it is of the candidate, that it is on the side of the level that its mean is on.
+    `standing` is "active", "paused" or "retired". Where costs are learned, `learned_cost` is what a use is
+    believed to cost, and lies between `cost_low` and `cost_high`, as far as that can be told.
     """
 
     name: str
@@ -35,11 +36,12 @@ class ArmReport:
     status: str
     evidence: float | None = None
     decisions: int = 0
-
-    @property
-    def spent(self) -> float:
-        """What the decisions for this option have cost."""
-        return self.cost * self.decisions
+    spent: float = 0.0
+    always: float = 0.0
+    standing: str = "active"
+    learned_cost: float | None = None
+    cost_low: float | None = None
+    cost_high: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +63,20 @@ class Explanation:
         The evidence that a conclusion takes, for policies that weigh it.
     likely
         The cheapest option that looks good enough so far, for a policy that goes by it before it is sure.
+    unreachable
+        Whether no option reaches the fixed level, so that the best one is looked for.
+    retired
+        Reports of options that were taken out for good.
+    judged
+        The share of decisions whose reward was told; None before the first decision.
+    helpful
+        Options whose feedback would help most: what was seen leaves open whether they are good enough.
+    changed
+        What is believed to have changed, an option each, in words.
+    late
+        A sentence where feedback was seen to come after the time to live.
+    question
+        What is being asked, what the answer is worth and what it costs, for a policy that weighs that.
     """
 
     policy: str
@@ -73,16 +89,18 @@ class Explanation:
     events: tuple[tuple[int, str, str], ...]
     needed: float | None = None
     likely: str | None = None
+    unreachable: bool = False
+    retired: tuple[ArmReport, ...] = ()
+    judged: float | None = None
+    helpful: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    late: str | None = None
+    question: str | None = None
 
     @property
     def alpha(self) -> float | None:
         """Share of quality that may be given up; None under a fixed level."""
         return None if isinstance(self.quality, AtLeast) else self.quality.alpha
-
-    @property
-    def unreachable(self) -> bool:
-        """Whether no option reaches the fixed level, so that the best one is looked for."""
-        return any(event == "unreachable" for _, event, _ in self.events)
 
     @cached_property
     def best(self) -> str | None:
@@ -101,13 +119,13 @@ class Explanation:
     @cached_property
     def spent(self) -> float:
         """What all decisions have cost."""
-        return math.fsum(arm.spent for arm in self.arms)
+        return math.fsum(arm.spent for arm in (*self.arms, *self.retired))
 
     @cached_property
     def always_best(self) -> float | None:
         """What as many decisions for the best option would have cost."""
-        costs = [arm.cost for arm in self.arms if arm.name == self.best]
-        return costs[0] * sum(arm.decisions for arm in self.arms) if costs else None
+        costs = [arm.always for arm in self.arms if arm.name == self.best]
+        return costs[0] if costs else None
 
     @property
     def saving(self) -> float | None:
@@ -119,10 +137,12 @@ class Explanation:
         plain = {**asdict(self), "quality": quality_to_dict(self.quality)}
         for name in ("alpha", "best", "threshold", "spent", "always_best", "saving"):
             plain[name] = getattr(self, name)
-        for arm, report in zip(plain["arms"], self.arms, strict=True):
-            arm["spent"] = report.spent
-            if self.needed is None:
-                del arm["evidence"]
+        unused = ["evidence"] if self.needed is None else []
+        if not self._learns:
+            unused += ["learned_cost", "cost_low", "cost_high"]
+        for arm in (*plain["arms"], *plain["retired"]):
+            for name in unused:
+                del arm[name]
         if self.needed is None:
             del plain["needed"]
         return plain
@@ -167,28 +187,47 @@ class Explanation:
             wish += f": {1 - self.alpha:g} x {_mean(self._judge):.4g} = {self.threshold:.4g} is good enough"
         if self.needed is not None:
             wish += f"; a conclusion takes evidence of {self.needed:.2f}"
-        return [self.headline, self.money, wish]
+        return [self.headline, self.money, wish, *([self.question] if self.question else [])]
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below the table: sentences on what is missing, and on what has changed."""
+        notes = []
+        if self.judged is not None and self.judged < 1:
+            most = (
+                f"; feedback would help most on {', '.join(map(repr, self.helpful))}" if self.helpful else ""
+            )
+            notes.append(f"{self.judged:.1%} of the decisions were judged{most}.")
+        if self.changed:
+            notes.append(f"Believed to have changed: {'; '.join(self.changed)}.")
+        if self.late is not None:
+            notes.append(f"{self.late[0].upper()}{self.late[1:]}.")
+        return notes
 
     def __str__(self) -> str:
-        heads, rows, left = self._table()
-        return "\n".join([*self.lines, "", text_table(heads, rows, left)])
+        below = ["", *self.notes] if self.notes else []
+        return "\n".join([*self.lines, "", text_table(*self._table()), *below])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(self.lines, *self._table())
+        return html_table([*self.lines, *self.notes], *self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]], set[int]]:
         weighs = self.needed is not None
         heads = [
-            *("option", "cost", "pulls", "pending", "spent", "mean", "lcb", "ucb"),
+            *("option", "cost"),
+            *(["learned"] if self._learns else []),
+            *("pulls", "pending", "spent", "mean", "lcb", "ucb"),
             *(["evidence"] if weighs else []),
             "status",
         ]
+        # Those that are left out stand apart, below.
         rows = [
             [
                 arm.name,
                 f"{arm.cost:g}",
+                *([_around(arm)] if self._learns else []),
                 f"{arm.pulls:,}",
                 f"{arm.pending:,}",
                 f"{arm.spent:,.6g}",
@@ -198,9 +237,13 @@ class Explanation:
                 *([_number(arm.evidence, 2)] if weighs else []),
                 arm.status,
             ]
-            for arm in self.arms
+            for arm in sorted((*self.arms, *self.retired), key=lambda arm: arm.standing)
         ]
         return heads, rows, {0, len(heads) - 1}
+
+    @property
+    def _learns(self) -> bool:
+        return any(arm.learned_cost is not None for arm in self.arms)
 
     @cached_property
     def _judge(self) -> ArmReport | None:
@@ -210,64 +253,6 @@ class Explanation:
         return None if isinstance(self.quality, AtLeast) or not found else found[0]
 
 
-def explained(
-    policy: Policy,
-    label: str,
-    state: Any,
-    setting: Setting,
-    names: tuple[str, ...],
-    asked: Sequence[int],
-    events: tuple[tuple[int, str, str], ...],
-    decisions: int,
-) -> Explanation:
-    """Return what a policy believes in a state; names and decisions by option are in the order of cost."""
-    bounds = policy.bounds(state)
-    tally = state.tally
-
-    def status(rank: int) -> str:
-        if tally.pulls[rank] or bounds.status[rank] == "not needed":
-            return bounds.status[rank]
-        return "awaiting feedback" if tally.pending[rank] else "not seen yet"
-
-    reports = tuple(
-        ArmReport(
-            name=name,
-            cost=float(setting.costs[rank]),
-            pulls=int(tally.pulls[rank]),
-            pending=int(tally.pending[rank]),
-            mean=float(tally.sums[rank] / tally.pulls[rank]) if tally.pulls[rank] else None,
-            lcb=_end(bounds.lower[rank]),
-            ucb=_end(bounds.upper[rank]),
-            status=status(rank),
-            evidence=None if bounds.evidence is None else _finite(bounds.evidence[rank]),
-            decisions=asked[rank],
-        )
-        for rank, name in enumerate(names)
-    )
-    settled = [name for _, kind, name in events if kind == "optimal"]
-    return Explanation(
-        policy=label,
-        quality=setting.quality,
-        horizon=setting.horizon,
-        decisions=decisions,
-        arms=reports,
-        candidate=names[bounds.candidate] if bounds.candidate >= 0 else None,
-        decision=settled[0] if settled else None,
-        events=events,
-        needed=bounds.needed,
-        likely=names[bounds.likely] if bounds.likely >= 0 else None,
-    )
-
-
-def _end(value: float) -> float | None:
-    """Return the end of an interval of means, within [0, 1]."""
-    return min(max(float(value), 0.0), 1.0) if math.isfinite(value) else None
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
 def _mean(arm: ArmReport) -> float:
     assert arm.mean is not None
     return arm.mean
@@ -275,3 +260,12 @@ def _mean(arm: ArmReport) -> float:
 
 def _number(value: float | None, places: int = 4) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:.{places}f}"
+
+
+def _around(arm: ArmReport) -> str:
+    """Write a learned cost, and how far off it may be."""
+    if arm.learned_cost is None:
+        return "-"
+    if arm.cost_high is None:
+        return f"{arm.learned_cost:.4g}"
+    return f"{arm.learned_cost:.4g} +- {arm.cost_high - arm.learned_cost:.2g}"

@@ -1,44 +1,41 @@
 """Online decisions: ask for an option, tell what it was worth, in any order, and never wait.
 
 A session hands out the current batch of its policy. When the batch is used up it plans again on what is
-known by then: pulls whose feedback is still out count towards balance but not towards means.
+known by then: pulls whose feedback is still out count towards balance but not towards means. Prices, options
+and what may be used now can change at any time.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-import threading
 import warnings
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalbandits.core.contract import EVENTS, Batch, Policy, Setting, copied
+from frugalbandits.core.contract import Policy
 from frugalbandits.core.files import write_text
-from frugalbandits.core.options import check_horizon, check_options, check_reference, cost_order
-from frugalbandits.core.planner import planner_of
-from frugalbandits.core.quality import Quality, check_quality, quality_to_dict
+from frugalbandits.core.options import check_options
+from frugalbandits.core.quality import Quality, check_quality
 from frugalbandits.core.registry import resolve
-from frugalbandits.core.session import arrays, stored
-from frugalbandits.core.session.explanation import Explanation, explained
-from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy
+from frugalbandits.core.session import snapshot
+from frugalbandits.core.session.explaining import Facts, explained
+from frugalbandits.core.session.explanation import Explanation
+from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy, told, told_in
+from frugalbandits.core.session.live import LiveOptions
+from frugalbandits.core.session.money import check_cost
+from frugalbandits.core.session.terms import check_terms
 from frugalbandits.core.tally import observe
-from frugalbandits.errors import (
-    HorizonWarning,
-    InputError,
-    StateFormatError,
-    ToldBefore,
-    UnknownDecision,
-)
+from frugalbandits.errors import HorizonWarning, InputError, StateFormatError
 
 __all__ = ["Session"]
 
 
-class Session:
+class Session(LiveOptions):
     """Ask which option to use, tell how good it was.
 
     Safe to use from several threads. Feedback may come late, in any order, or never (`forget`). It can be
@@ -53,15 +50,28 @@ class Session:
     policy
         A registered name or a policy with settings.
     horizon
-        How many decisions are expected; the policy's confidence is set by it. More may be asked for. The
-        default policy does without, unless a fixed level is asked for.
+        How many decisions are expected. It helps the default policy, which does without; others need it for
+        their confidence. More may be asked for.
     seed
         Seed of a randomised policy; unpredictable by default.
     names
         Names of the options where `costs` is a list; "a1", "a2", ... by default.
     quality
         What is good enough, in place of alpha: `RelativeToBest`, `RelativeTo` or `AtLeast`, or its written
-        form, such as "at-least:0.8". COF and GLR-COF know all of them.
+        form, such as "at-least:0.8". VOI-CS, GLR-COF and COF know all of them.
+    worth
+        What a unit of quality is worth, in units of cost, to a policy that weighs one against the other; the
+        range of the costs by default.
+    learn_costs
+        True where costs are only known afterwards: those given are a first guess, and what is told with
+        ``tell(id, cost=...)`` counts. False: told costs count as spending alone.
+    memory
+        "auto": a policy that can notices when an option has changed, and drops what it knew before. None:
+        nothing is ever forgotten. N: what was seen fades within N decisions as well.
+    time_to_live
+        Seconds, or a `timedelta`, after which a decision without feedback is given up. None: never.
+    judge_price
+        What feedback on one decision costs, in units of cost.
 
     Warns
     -----
@@ -85,48 +95,31 @@ class Session:
         self,
         costs: Mapping[str, float] | ArrayLike,
         alpha: float | None = None,
-        policy: str | Policy = "glr-cof",
+        policy: str | Policy = "voi-cs",
         horizon: float | None = None,
         seed: int | None = None,
         names: Iterable[str] | None = None,
         *,
         quality: Quality | str | None = None,
+        worth: float | None = None,
+        learn_costs: bool = False,
+        memory: int | Literal["auto"] | None = "auto",
+        time_to_live: float | timedelta | None = None,
+        judge_price: float = 0.0,
     ) -> None:
         if isinstance(costs, Mapping):
             if names is not None:
                 raise InputError("names are given twice: as keys of costs and as names")
             names, costs = list(costs), list(costs.values())
-        self._costs, self._names = check_options(costs, names)
+        checked, names = check_options(costs, names)
+        self._costs, self._names = checked.tolist(), list(names)
         self._label = policy if isinstance(policy, str) else repr(policy)
-        self._begin(resolve(policy), check_quality(alpha, quality), horizon, seed)
+        terms = check_terms(worth, learn_costs, memory, time_to_live, judge_price)
+        if terms.learn_costs:
+            for name, cost in zip(self._names, self._costs, strict=True):
+                check_cost(f"where costs are learned, that of {name!r}", cost)
+        self._begin(resolve(policy), check_quality(alpha, quality), horizon, seed, terms)
         self._warn_of_the_horizon()
-
-    def _begin(self, policy: Policy, quality: Quality, horizon: float | None, seed: int | None) -> None:
-        """Start afresh; costs, names and label are set."""
-        self._order = cost_order(self._costs)
-        self._quality = quality
-        reference = check_reference(quality, self._names)
-        self._horizon = None if horizon is None else check_horizon(horizon, self._costs.size)
-        self._policy = policy
-        self._setting = Setting.of(self._costs, quality, self._horizon, reference)
-        self._state = policy.begin(self._setting)
-        try:
-            self._rng = np.random.default_rng(seed) if policy.randomised else None
-        except (TypeError, ValueError):
-            raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
-        self._planner = planner_of(policy, self._state, self._rng)
-        # Names by rank of cost, which is how the policy numbers its arms.
-        self._by_rank = tuple(self._names[arm] for arm in self._order)
-        self._next = 0
-        self._asked = [0] * len(self._names)  # decisions by rank
-        self._pending: dict[int, int] = {}
-        self._metadata: dict[int, Any] = {}
-        self._events: list[tuple[int, str, str]] = []
-        self._ranks: list[int] = []
-        self._at = 0
-        self._repeats = 0
-        self._reasons: dict[int, str] = {}
-        self._lock = threading.Lock()
 
     @property
     def quality(self) -> Quality:
@@ -142,15 +135,40 @@ class Session:
     def pending(self) -> dict[int, str]:
         """Decisions that wait for feedback: id and option."""
         with self._lock:
-            return {id_: self._by_rank[rank] for id_, rank in self._pending.items()}
+            self._sweep()
+            return {id_: self._names[option] for id_, option in self._pending.items()}
 
     @overload
-    def ask(self, n: None = None, *, metadata: Any = None) -> Decision: ...
+    def ask(
+        self,
+        n: None = None,
+        *,
+        metadata: Any = None,
+        among: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        after: int | Decision | None = None,
+    ) -> Decision: ...
 
     @overload
-    def ask(self, n: int, *, metadata: Any = None) -> list[Decision]: ...
+    def ask(
+        self,
+        n: int,
+        *,
+        metadata: Any = None,
+        among: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        after: int | Decision | None = None,
+    ) -> list[Decision]: ...
 
-    def ask(self, n: int | None = None, *, metadata: Any = None) -> Decision | list[Decision]:
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        metadata: Any = None,
+        among: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        after: int | Decision | None = None,
+    ) -> Decision | list[Decision]:
         """Return the next decision, or the next n; never waits, for feedback or for a compiler.
 
         Parameters
@@ -160,6 +178,13 @@ class Session:
         metadata
             Anything that JSON can carry: a request's id, a customer. It is kept with the decision until its
             feedback is told or forgotten, stored sessions included; see `metadata`.
+        among, exclude
+            Names of the only options that may be used this time, and of those that may not: an outage, a
+            context window, a tenant's rights. The bar stays that of all options.
+        after
+            An earlier decision, or its id, whose option is to be kept if it may be used now: the next turn
+            of a conversation. The option of an id that waits for feedback no more is not known; then it is
+            as without.
 
         Examples
         --------
@@ -168,99 +193,122 @@ class Session:
         ['a1', 'a2', 'a1']
         >>> session.metadata(2)
         {'request': 17}
+        >>> session.ask(exclude=["a1"]).option, session.ask(after=1).option
+        ('a2', 'a2')
         """
         kept = None if metadata is None else plain_copy(metadata)
+        free = among is None and exclude is None and after is None
         if n is None:
             with self._lock:
-                return self._hand_out(kept)
+                if free and not self._hindered:
+                    return self._hand_out(kept)
+                self._sweep()
+                return self._hand_out_among(kept, self._allowed(among, exclude), self._to_keep(after))
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise InputError(f"n must be a whole number of decisions, 0 or more, but it is {n!r}")
         with self._lock:
-            return [self._hand_out(kept) for _ in range(n)]
+            if free and not self._hindered:
+                return [self._hand_out(kept) for _ in range(n)]
+            self._sweep()
+            allowed, option = self._allowed(among, exclude), self._to_keep(after)
+            return [self._hand_out_among(kept, allowed, option) for _ in range(n)]
 
-    def tell(self, id: int, reward: float) -> None:
-        """Report how good a decision was, as a number from 0 to 1; once per decision, in any order."""
-        value = checked_reward(id, reward)
+    def tell(self, id: int, reward: float | None = None, cost: float | None = None) -> None:
+        """Report how good a decision was, as a number from 0 to 1, or what it cost, or both.
+
+        Either may come first or alone, in any order of decisions, and each once. A decision waits until its
+        reward is told; where costs are learned, its cost may come later still (until the time to live, or
+        for 100,000 further decisions).
+
+        Examples
+        --------
+        >>> session = Session({"small": 0.2, "large": 3.0}, alpha=0.1)
+        >>> session.tell(session.ask().id, reward=1.0, cost=0.25)
+        >>> session.explain().spent
+        0.25
+        """
+        if cost is None and reward is not None:
+            value = checked_reward(id, reward)
+            with self._lock:
+                if self._hindered or type(id) is not int or id not in self._pending:
+                    id = self._known(id)
+                self._fold_in(id, value)
+            return
+        entry = told(id, reward, cost)
         with self._lock:
-            self._fold_in(self._known(id), value)
+            self._take_in([entry])
 
-    def tell_many(self, feedback: Mapping[int, float] | Iterable[tuple[int, float]]) -> None:
+    def tell_many(self, feedback: Mapping[int, Any] | Iterable[tuple[int, Any]]) -> None:
         """Report how good some decisions were: all of it, or nothing where anything is wrong.
+
+        Each entry is an id with a reward, or with a dictionary that has "reward" or "cost" or both.
 
         Examples
         --------
         >>> session = Session([0.2, 3.0], alpha=0.1)
         >>> session.tell_many((decision.id, 1.0) for decision in session.ask(5))
+        >>> session.tell_many({decision.id: {"reward": 1.0, "cost": 0.3} for decision in session.ask(2)})
         >>> session.pending
         {}
         """
         pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
-        rewards = [(id_, checked_reward(id_, reward)) for id_, reward in pairs]
+        entries = [told_in(id_, value) for id_, value in pairs]
         with self._lock:
-            known = [(self._known(id_), value) for id_, value in rewards]
-            told: set[int] = set()
-            for id_, _ in known:
-                if id_ in told:
-                    raise ToldBefore(f"decision {id_} stands twice in what is told")
-                told.add(id_)
-            for id_, value in known:
-                self._fold_in(id_, value)
+            self._take_in(entries)
+
+    def observe(self, option: str, reward: float | None = None, cost: float | None = None) -> None:
+        """Report on a use of an option that was no decision: a fallback's answer, a label, a shadow run.
+
+        Examples
+        --------
+        >>> session = Session({"small": 0.2, "large": 3.0}, alpha=0.1)
+        >>> session.observe("large", reward=1.0)
+        >>> session.explain().arms[1].pulls
+        1
+        """
+        if reward is None and cost is None:
+            raise InputError(f"a reward or a cost is to be told of {option!r}, but both are None")
+        value = None if reward is None else checked_reward(option, reward, "option")
+        paid = None if cost is None else check_cost(f"the cost of option {option!r}", cost)
+        with self._lock:
+            known = self._option(option)
+            state, rank = self._home(known)
+            if value is not None:
+                observe(state, rank, 1, value)
+                self._observed[known] += 1
+            if paid is not None:
+                self._money.pay(known, paid)
+                if self._terms.learn_costs:
+                    self._learn_cost(known, paid)
+            if state is self._state:
+                # No batch has foreseen it.
+                self._void()
 
     def forget(self, id: int) -> None:
         """Say that the feedback of a decision will never come."""
         with self._lock:
-            self._take(self._known(id))
+            self._sweep()
+            self._lose(self._waiting.for_reward(id, self._next))
 
     def metadata(self, id: int) -> Any:
         """Return what `ask` was given to keep with a decision that waits for feedback; None if nothing."""
         with self._lock:
-            kept = self._metadata.get(self._known(id))
+            self._sweep()
+            kept = self._metadata.get(self._waiting.for_reward(id, self._next))
         return None if kept is None else plain_copy(kept)
 
     def explain(self) -> Explanation:
         """Return what is believed of each option, what was spent and saved, and the decision so far."""
         with self._lock:
-            state = copied(self._state)
-            asked, events, decisions = list(self._asked), tuple(self._events), self._next
+            self._sweep()
+            facts = Facts.of(self)
         # Outside the lock: with hundreds of options this takes a while.
-        return explained(
-            policy=self._policy,
-            label=self._label,
-            state=state,
-            setting=self._setting,
-            names=self._by_rank,
-            asked=asked,
-            events=events,
-            decisions=decisions,
-        )
+        return explained(facts)
 
     def to_json(self) -> str:
         """Return the whole session as text; `from_json` goes on exactly where it stood."""
         with self._lock:
-            asked = dict(zip(self._by_rank, self._asked, strict=True))
-            return stored.dump(
-                {
-                    "names": list(self._names),
-                    "costs": self._costs.tolist(),
-                    "quality": quality_to_dict(self._quality),
-                    "horizon": self._horizon,
-                    "policy": stored.dump_policy(self._label, self._policy),
-                    "decisions": self._next,
-                    "asked": [asked[name] for name in self._names],
-                    "pending": [
-                        [id_, self._by_rank[rank], self._metadata.get(id_)]
-                        for id_, rank in self._pending.items()
-                    ],
-                    "batch": {
-                        "options": [self._by_rank[rank] for rank in self._ranks],
-                        "at": self._at,
-                        "repeats": self._repeats,
-                    },
-                    "events": [list(event) for event in self._events],
-                    "state": arrays.dump_arrays(self._state),
-                    "random": arrays.dump_random(self._rng),
-                }
-            )
+            return snapshot.written(self)
 
     @classmethod
     def from_json(cls, text: str) -> Session:
@@ -284,93 +332,16 @@ class Session:
             raise StateFormatError(f"{str(path)!r}: {error}") from error
 
     def __repr__(self) -> str:
-        return f"Session({self._label!r}, {len(self._names)} options, {self._next:,} decisions)"
+        return f"Session({self._label!r}, {len(self._ranked)} options, {self._next:,} decisions)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._restored, (self.to_json(), self._policy)
 
     @classmethod
     def _restored(cls, text: str, policy: Policy | None) -> Session:
-        data = stored.load(text, policy)
         session = cls.__new__(cls)
-        try:
-            # Earlier releases took any text for a name.
-            session._costs, session._names = check_options(data.costs, data.names, any_text=True)
-            session._label = data.label
-            session._begin(data.policy, data.quality, data.horizon, None)
-        except InputError as error:
-            raise StateFormatError(f"this session state does not make sense: {error}") from error
-        ranked = session._by_rank
-        arrays.load_arrays(session._state, data.arrays, data.policy, session._setting, data.version)
-        arrays.load_random(session._rng, data.random)
-        stored.check_consistent(session._state, data, ranked)
-        asked = dict(zip(data.names, data.asked, strict=True))
-        ranks = {name: rank for rank, name in enumerate(ranked)}
-        session._next = data.decisions
-        session._asked = [asked[name] for name in ranked]
-        session._pending = {id_: ranks[name] for id_, name in data.pending.items()}
-        session._metadata = data.metadata
-        session._events = data.events
-        session._use(*stored.batch_of(data, ranked))
+        snapshot.read_into(session, text, policy)
         return session
-
-    def _hand_out(self, metadata: Any) -> Decision:
-        if self._at == len(self._ranks):
-            if self._repeats > 1:
-                self._repeats -= 1
-                self._at = 0
-            else:
-                self._plan()
-        rank = self._ranks[self._at]
-        reason = self._reasons.get(rank)
-        if reason is None:
-            reason = self._reasons[rank] = self._policy.reason(self._state, rank)
-        self._at += 1
-        id_ = self._next
-        self._next = id_ + 1
-        self._asked[rank] += 1
-        self._pending[id_] = rank
-        if metadata is not None:
-            self._metadata[id_] = metadata
-        self._state.tally.pending[rank] += 1
-        return Decision(id_, self._by_rank[rank], reason, metadata)
-
-    def _use(self, batch: Batch, at: int) -> None:
-        self._ranks = batch.arms.tolist()
-        self._repeats = int(batch.repeats)
-        self._at = at
-        self._reasons = {}
-
-    def _plan(self) -> None:
-        batch = self._planner(self._state, self._rng)
-        journal = self._state.journal
-        for i in range(len(self._events), int(journal.length[0])):
-            self._events.append((self._next, EVENTS[journal.kinds[i]], self._by_rank[journal.arms[i]]))
-        # A batch is the same whatever its own outcomes; what is still out from before may change it.
-        repeats = 1 if self._pending else int(batch.repeats)
-        self._use(Batch(batch.arms, repeats), 0)
-
-    def _known(self, id_: int) -> int:
-        """Return the id of a decision that waits for feedback; raise an error that says why it is none."""
-        if not isinstance(id_, bool):
-            try:
-                whole = operator.index(id_)
-            except TypeError:
-                raise UnknownDecision(f"no decision has the id {id_!r}") from None
-            if whole in self._pending:
-                return whole
-            if 0 <= whole < self._next:
-                raise ToldBefore(f"decision {whole} was told or forgotten before")
-        raise UnknownDecision(f"no decision has the id {id_!r}")
-
-    def _take(self, id_: int) -> int:
-        rank = self._pending.pop(id_)
-        self._metadata.pop(id_, None)
-        self._state.tally.pending[rank] -= 1
-        return rank
-
-    def _fold_in(self, id_: int, reward: float) -> None:
-        observe(self._state, self._take(id_), 1, reward)
 
     def _warn_of_the_horizon(self) -> None:
         if self._horizon is None:
@@ -381,7 +352,7 @@ class Session:
             warnings.warn(
                 f"{self._label} cannot come to a conclusion within {self._horizon:,} decisions: it {takes}, "
                 f"even if each of the {len(self._names)} options were perfect. It will explore to the end; "
-                "take policy='glr-cof', which waits for no conclusion, or a longer horizon, a lower bar, or "
+                "take policy='voi-cs', which waits for no conclusion, or a longer horizon, a lower bar, or "
                 "a tolerance.",
                 HorizonWarning,
                 stacklevel=3,

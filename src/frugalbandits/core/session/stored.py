@@ -9,6 +9,7 @@ Options stand in it by name, so that it means the same whatever they cost.
 
 Version 2 has the draws ahead of TS-CS in another form. Version 3 has a quality bar in place of alpha.
 Version 4 has names in place of ranks of cost, decisions by option, and metadata of decisions.
+Version 5 has what moves: see `moved`.
 """
 
 from __future__ import annotations
@@ -16,22 +17,34 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from frugalbandits.core.contract import EVENTS, FOREVER, Batch, Policy
 from frugalbandits.core.options import cost_order
+from frugalbandits.core.past import past_contradiction
 from frugalbandits.core.quality import Quality, RelativeToBest, quality_from_dict
 from frugalbandits.core.registry import policies, resolve
 from frugalbandits.core.session.arrays import MOST
 from frugalbandits.core.session.checks import broken, listed, option, rows, short, texts, whole
+from frugalbandits.core.session.moved import Moved, load_moved
 from frugalbandits.errors import InputError, StateFormatError, unknown_name
 
-__all__ = ["Stored", "batch_of", "check_consistent", "checksum", "dump", "dump_policy", "load"]
+__all__ = [
+    "Stored",
+    "batch_of",
+    "check_consistent",
+    "check_events",
+    "checksum",
+    "dump",
+    "dump_policy",
+    "load",
+]
 
 FORMAT = "frugalbandits-session"
-VERSION = 4
+VERSION = 5
 
 
 class Stored(NamedTuple):
@@ -52,6 +65,7 @@ class Stored(NamedTuple):
     events: list[tuple[int, str, str]]
     arrays: dict[str, Any]
     random: Any
+    moved: Moved
 
 
 def dump(data: dict[str, Any]) -> str:
@@ -100,9 +114,7 @@ def load(text: str, policy: Policy | None = None) -> Stored:
         pending[id_] = option("pending", row[1], known)
         if row[2] is not None:
             metadata[id_] = row[2]
-    batch = data.get("batch")
-    if not isinstance(batch, dict):
-        broken(f"'batch' is {short(batch)}")
+    batch = _required(data, "batch")
     options = [option("batch", name, known) for name in listed("options of 'batch'", batch.get("options"))]
     at = whole("the place in 'batch'", batch.get("at"), 0, len(options))
     repeats = whole("the repeats of 'batch'", batch.get("repeats"), 0, FOREVER)
@@ -114,8 +126,7 @@ def load(text: str, policy: Policy | None = None) -> Stored:
     asked = [whole("'asked'", count, 0, decisions) for count in listed("asked", data.get("asked"))]
     if len(asked) != len(names) or sum(asked) > decisions:
         broken(f"'asked' is {short(asked)} of {decisions} decisions for {len(names)} options")
-    if not isinstance(data.get("state"), dict):
-        broken(f"'state' is {short(data.get('state'))}")
+    moved = _required(data, "moved") if version >= 5 else None
     return Stored(
         version=version,
         names=names,
@@ -130,8 +141,9 @@ def load(text: str, policy: Policy | None = None) -> Stored:
         metadata=metadata,
         batch=(options, at, repeats),
         events=events,
-        arrays=data["state"],
+        arrays=_required(data, "state"),
         random=data.get("random"),
+        moved=load_moved(moved, names, [float(cost) for cost in costs], decisions, len(events)),
     )
 
 
@@ -162,6 +174,13 @@ def _signed(text: str) -> dict[str, Any]:
     return data
 
 
+def _required(data: dict[str, Any], key: str) -> dict[str, Any]:
+    part = data.get(key)
+    if not isinstance(part, dict):
+        broken(f"{key!r} is {short(part)}")
+    return part
+
+
 def _names_for_ranks(data: dict[str, Any], names: list[str], costs: list[float]) -> None:
     """Bring a state of version 1 to 3 to the form of version 4."""
     try:
@@ -180,9 +199,7 @@ def _names_for_ranks(data: dict[str, Any], names: list[str], costs: list[float])
         ]
         for time, kind, rank in events
     ]
-    batch = data.get("batch")
-    if not isinstance(batch, dict):
-        broken(f"'batch' is {short(batch)}")
+    batch = _required(data, "batch")
     ranks = listed("arms of 'batch'", batch.get("arms"))
     batch["options"] = [ranked[whole("an arm of 'batch'", rank, 0, last)] for rank in ranks]
     # What was forgotten was not counted by option then.
@@ -229,35 +246,82 @@ def _quality(data: dict[str, Any]) -> Quality:
         raise StateFormatError(f"this session state does not make sense: {error}") from error
 
 
-def check_consistent(state: Any, stored: Stored, ranked: tuple[str, ...]) -> None:
-    """Reject a state whose parts contradict each other; `ranked` has the names from the cheapest on."""
-    tally, journal = state.tally, state.journal
-    counts = np.zeros(len(ranked), np.int64)
-    ranks = {name: rank for rank, name in enumerate(ranked)}
-    for name in stored.pending.values():
-        counts[ranks[name]] += 1
-    if not np.array_equal(counts, tally.pending):
-        broken(
-            f"decisions wait for feedback {counts.tolist()} times, but the state has {tally.pending.tolist()}"
-        )
-    if not (tally.sums <= tally.pulls).all():
-        broken(f"rewards sum to {tally.sums.tolist()} over {tally.pulls.tolist()} pulls")
-    if not (np.abs(tally.carry) <= np.spacing(np.maximum(tally.sums, 1.0))).all():
-        broken(f"'tally.carry' of the state is {tally.carry.tolist()}, more than rounding leaves over")
-    asked = dict(zip(stored.names, stored.asked, strict=True))
-    if any(int(tally.pulls[k] + tally.pending[k]) > asked[name] for k, name in enumerate(ranked)):
-        broken(f"there is more feedback than the decisions that were handed out, {stored.asked}")
-    length = int(journal.length[0])
-    noted = [(EVENTS[journal.kinds[i]], ranked[journal.arms[i]]) for i in range(length)]
-    if noted != [(kind, name) for _, kind, name in stored.events]:
-        broken("its events are not those of its journal")
-    trouble = stored.policy.contradiction(state)
+def check_consistent(homes: dict[str, tuple[Any, int]], state: Any, stored: Stored) -> None:
+    """Reject a session whose parts contradict each other; `homes` has where each option is counted."""
+    waiting = Counter(stored.pending.values())
+    moved = stored.moved
+    for option_, name in enumerate(stored.names):
+        home, arm = homes[name]
+        tally = home.tally
+        pulls, pending, lost = int(tally.pulls[arm]), int(tally.pending[arm]), int(tally.lost[arm])
+        if waiting[name] != pending:
+            broken(f"{waiting[name]} decisions for {name!r} wait for feedback, but the state has {pending}")
+        if not tally.sums[arm] <= pulls:
+            broken(f"rewards of {name!r} sum to {tally.sums[arm]} over {pulls} pulls")
+        if not abs(tally.carry[arm]) <= np.spacing(max(float(tally.sums[arm]), 1.0)):
+            broken(f"'tally.carry' of the state is {tally.carry[arm]}, more than rounding leaves over")
+        handed_out = stored.asked[option_] + moved.observed[option_]
+        if stored.version < 5:
+            tally.lost[arm] = lost = max(handed_out - pulls - pending, 0)
+        if pulls + pending + lost != handed_out:
+            told = "more" if pulls + pending + lost > handed_out else "less"
+            broken(
+                f"there is {told} feedback on {name!r} than the decisions that were handed out, {handed_out}"
+            )
+        if moved.money.counted[option_] > stored.asked[option_]:
+            broken(f"'counted' is {moved.money.counted} of {stored.asked} decisions")
+        if hasattr(home, "bills"):
+            _check_bills(home.bills, arm)
+    if not moved.waiting.billed <= set(stored.pending):
+        broken("bills came for decisions that do not wait")
+    if any(id_ in stored.pending for id_ in moved.waiting.owed):
+        broken("a decision waits for a reward, and has had it")
+    first = min(stored.pending, default=stored.decisions)
+    if moved.terms.time_to_live is not None and stored.decisions > 0:
+        live = moved.waiting.live[0].first if moved.waiting.live else stored.decisions
+        if first < live:
+            broken(f"decision {first} waits, but has no time")
+    trouble = past_contradiction(state.past, state.tally) if hasattr(state, "past") else None
+    trouble = trouble or stored.policy.contradiction(state)
     if trouble is not None:
         broken(trouble)
+
+
+def _check_bills(bills: Any, arm: int) -> None:
+    count, total, squares = int(bills.counts[arm]), float(bills.sums[arm]), float(bills.squares[arm])
+    for sums, carry in ((total, bills.carry[arm]), (squares, bills.squares_carry[arm])):
+        if not abs(carry) <= np.spacing(sums):
+            broken(f"a carry of 'bills' is {carry}, more than rounding leaves over")
+    # The mean of squares is no less than the square of the mean; told costs are not arbitrarily small.
+    if (
+        (count == 0 and (total or squares))
+        or 0 < total < 1e-110
+        or total * (total / max(count, 1)) > squares * (1 + 1e-9)
+    ):
+        broken(f"{count} bills sum to {total}, and their squares to {squares}")
+
+
+def check_events(journal: Any, stored: Stored, ranked: tuple[str, ...]) -> None:
+    """Reject events that are not those of the journal, or conclusions from before a change."""
+    noted = [(EVENTS[journal.kinds[i]], ranked[journal.arms[i]]) for i in range(int(journal.length[0]))]
+    events = [(kind, name) for _, kind, name in stored.events]
+    before, since = events[: stored.moved.kept], events[stored.moved.kept :]
+    place = 0
+    for each in noted:
+        if place < len(since) and each == since[place]:
+            place += 1
+        elif each not in before:
+            place = len(since) + 1
+    if place != len(since):
+        broken("its events are not those of its journal")
+    if not set(stored.moved.unconfirmed) <= set(before):
+        broken("conclusions are to be drawn again that were not drawn")
 
 
 def batch_of(stored: Stored, ranked: tuple[str, ...]) -> tuple[Batch, int]:
     """Return the batch that is being handed out, and the place in it."""
     options, at, repeats = stored.batch
     ranks = {name: rank for rank, name in enumerate(ranked)}
+    if not set(options) <= set(ranks):
+        broken(f"'batch' has an option that was retired: {short(options)}")
     return Batch(np.array([ranks[name] for name in options], np.int64), repeats), at

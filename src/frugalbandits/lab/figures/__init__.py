@@ -3,6 +3,7 @@
 from frugalbandits.lab.figures.bounds import plot_bounds, plot_ratio
 from frugalbandits.lab.figures.panels import LEAST, LEAST_LINE, REGRETS, Panel, plot_instance, plot_regret
 from frugalbandits.lab.figures.style import SUFFIXES, save
+from frugalbandits.lab.figures.worlds import plot_world
 
 __all__ = [
     "LEAST",
@@ -14,5 +15,6 @@ __all__ = [
     "plot_instance",
     "plot_ratio",
     "plot_regret",
+    "plot_world",
     "save",
 ]

@@ -114,7 +114,7 @@ def command(board: Leaderboard) -> str:
     settings = board.settings
     words = ["frugal", "leaderboard", *([] if set(board.families) == set(families()) else board.families)]
     words += ["--quick"] if settings.quick else []
-    if board.policies != policies():
+    if board.policies != policies(moving=False):
         words += [word for policy in board.policies for word in ("--policy", policy)]
     words += ["--seed", str(settings.seed)]
     words += ["--runs", str(settings.runs)] if settings.runs is not None else []

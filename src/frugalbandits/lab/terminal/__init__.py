@@ -9,11 +9,13 @@ from frugalbandits.lab.terminal.tables import (
     regret_table,
 )
 from frugalbandits.lab.terminal.widths import Column, fitted
+from frugalbandits.lab.terminal.worlds import WorldCell, world_table
 from frugalbandits.lab.watching import progress
 
 __all__ = [
     "Cell",
     "Column",
+    "WorldCell",
     "console",
     "fitted",
     "instance_table",
@@ -23,4 +25,5 @@ __all__ = [
     "policy_table",
     "progress",
     "regret_table",
+    "world_table",
 ]

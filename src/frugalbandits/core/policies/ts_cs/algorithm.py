@@ -12,7 +12,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from frugalbandits.core.contract import Batch, Bounds, Journal, Policy, Ranges, Setting, new_journal, single
+from frugalbandits.core.contract import (
+    FOREVER,
+    Batch,
+    Bounds,
+    Journal,
+    Policy,
+    Ranges,
+    Setting,
+    new_journal,
+    single,
+)
 from frugalbandits.core.jit import compiled, inlined
 from frugalbandits.core.policies.ts_cs.records import Stretch, closed, new_stretch, opened, stretch_ranges
 from frugalbandits.core.policies.ts_cs.stretch import NOTHING, choose, draw_all, next_ahead, next_batch
@@ -44,6 +54,8 @@ def handed_in_all(state: Any) -> int:
 def plan(state: Any, rng: Any) -> Batch:
     """Return the arm of one draw, or the arms of many draws that need no feedback in between."""
     arms = len(state.tally.pulls)
+    if arms == 1:
+        return Batch(single(0), FOREVER)  # no draw would choose another
     if not all_seen(state, arms):
         return Batch(unseen(state, arms), 1)
     records, epoch = opened(state)

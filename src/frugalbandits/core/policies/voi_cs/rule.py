@@ -7,7 +7,7 @@
   tells most for its regret. The question with the most worth for its price is asked, if that is above 1.
 - *The net.* With no question left, the leader is pulled, unless a cheaper arm was ruled out on so little
   that the leader's pulls since then have outgrown it: its evidence z^2 / 2 is below
-  1.5 log(0.3 stakes n_b / n_x), x being the side of the question that would be pulled, and stakes what k
+  2 log(0.3 max(w, sqrt w) n_b / n_x), x being the side of the question that would be pulled, and w what k
   would save for what a pull of x costs.
 """
 
@@ -42,7 +42,7 @@ AGAIN = 4  # the net
 EPS = 1e-4  # no pull is free
 RATIO = 50.0  # what a question may save, over what it costs: more is not believed
 CLOCK = 0.3  # of the net
-POWER = 1.5  # above 1, so that a run that is stuck for x pulls has a chance below 1 / x
+POWER = 2.0  # above 1, so that a run that is stuck for x pulls has a chance below 1 / x
 
 
 class Choice(NamedTuple):
@@ -216,7 +216,8 @@ def ask_again(
                 pulled = i
             price = max(beliefs.regret[pulled] - beliefs.regret[leader], 0.0) + EPS + judgement
             stakes = min((prices[leader] - prices[k]) / price, RATIO)
-            often = stakes * CLOCK * (whole[leader] + 1.0) / (handed[pulled] + 1.0)
+            often = CLOCK * max(stakes, math.sqrt(stakes)) * (whole[leader] + 1.0)
+            often /= handed[pulled] + 1.0
             if often > 0 and 0.5 * z * z < POWER * math.log(often) - SAME:
                 return Choice(pulled, AGAIN, k, i, leader, stakes * price, price, often)
     return best
