@@ -209,13 +209,13 @@ def test_bad_threshold_is_named():
     with pytest.raises(fb.InputError, match="GLRCOF needs a horizon or a delta"):
         fb.Session(COSTS, 0.1, "glr-cof:goal=conclusion")
     with pytest.raises(fb.InputError, match="GLRCOF needs a horizon or a delta"):
-        fb.Session(COSTS, quality="at-least:0.7")
+        fb.Session(COSTS, policy="glr-cof", quality="at-least:0.7")
 
 
 def test_without_a_horizon_the_pulls_are_the_same():
-    ends = [run_in_turn(fb.Session(COSTS, 0.1, horizon=horizon), 3_000) for horizon in (None, 10**12)]
+    ends = [run_in_turn(fb.Session(COSTS, 0.1, "glr-cof", horizon), 3_000) for horizon in (None, 10**12)]
     assert ends[0] == ends[1]
-    session = fb.Session(COSTS, 0.1)
+    session = fb.Session(COSTS, 0.1, "glr-cof")
     run_in_turn(session, 3_000)
     explanation = session.explain()
     assert explanation.needed is None and "conclusion" not in str(explanation)
