@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
-from frugalbandits.core.likelihood import interval
 from frugalbandits.core.policies.glr_cof.evidence import (
     Arm,
     evidence_against,
     evidence_for,
+    interval,
     penalty,
 )
 from frugalbandits.core.tally import observe
@@ -213,9 +213,7 @@ def test_bad_threshold_is_named():
 
 
 def test_without_a_horizon_the_pulls_are_the_same():
-    ends = [
-        run_in_turn(fb.Session(COSTS, 0.1, "glr-cof", horizon=horizon), 3_000) for horizon in (None, 10**12)
-    ]
+    ends = [run_in_turn(fb.Session(COSTS, 0.1, "glr-cof", horizon), 3_000) for horizon in (None, 10**12)]
     assert ends[0] == ends[1]
     session = fb.Session(COSTS, 0.1, "glr-cof")
     run_in_turn(session, 3_000)

@@ -177,11 +177,16 @@ def test_relative_to_the_dearest_and_best_arm_the_bounds_are_the_papers_where_no
     "bar", ["relative-to:huge:0.05", "relative-to:large:0.1", "at-least:0.7", "at-least:0.95"]
 )
 def test_glr_cof_comes_near_the_least_regret(bar):
-    """At most 3 times the least at T = 5,000,000, and not below a half of it; fixed seeds."""
+    """At most 3 times the least at T = 5,000,000, and not below a third of it; fixed seeds.
+
+    The least is that of the limit: relative to "large" the ratio rises from 0.32 at 100,000 pulls to 0.42
+    here and 0.49 at 100,000,000. That no run has saved its regret by not looking is held against late pulls.
+    """
     problem = FOUR.with_quality(bar)
     least = fb.bounds.least_regret(problem, 5_000_000).value
-    measured = fb.simulate(problem, "glr-cof", 5_000_000, runs=20).summary().mean
-    assert 0.5 * least < measured < 3 * least
+    result = fb.simulate(problem, "glr-cof", 5_000_000, runs=20)
+    assert least / 3 < result.summary().mean < 3 * least
+    assert result.late_share.min() > 0.99
 
 
 def test_cof_s_upper_bound_is_refused_under_other_bars():
