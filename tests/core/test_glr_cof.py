@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frugalbandits as fb
+from frugalbandits.core.likelihood import interval
 from frugalbandits.core.policies.glr_cof.evidence import (
     Arm,
     evidence_against,
     evidence_for,
-    interval,
     penalty,
 )
 from frugalbandits.core.tally import observe
