@@ -17,6 +17,8 @@ from frugalbandits.core.registry import policies, resolve
 from frugalbandits.core.tally import observe
 from reference import Table
 
+#: Decisions of a run beside the plain reference, where that one is slow.
+LONGEST = {"voi-cs": 250}
 DETERMINISTIC = [name for name in policies() if not resolve(name).randomised]
 
 

@@ -31,8 +31,8 @@ def test_settings_may_follow_a_name():
 @pytest.mark.parametrize("instance", ["goodreads", "movielens", "nu1", "nu2", "cost-biased"])
 def test_policy_equals_reference_on_the_papers_instances(name, instance):
     problem = fb.instance(instance)
-    # The reference of GLR-COF finds each minimum by bisection.
-    horizon = 4_000 if name == "glr-cof" else 20_000
+    # The references of GLR-COF and VOI-CS find each minimum by bisection.
+    horizon = 4_000 if name in ("glr-cof", "voi-cs") else 20_000
     table = reward_table(7, problem.means, horizon, "bernoulli")
     pulled, events = play(name, problem.costs, problem.alpha, horizon, pull_from(table))
     expected, expected_events = REFERENCES[name](pull_from(table), problem.costs, problem.alpha, horizon)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import frugalbandits as fb
 from driver_harness import drive_on_table
 from frugalbandits.core.registry import policies, resolve
-from harness import COSTS, cases, planner, play, pull_from, reward_table, run_in_turn
+from harness import COSTS, LONGEST, cases, planner, play, pull_from, reward_table, run_in_turn
 from reference import REFERENCES
 
 ABLE = [name for name in policies() if resolve(name).any_bar]
@@ -59,6 +59,7 @@ def test_step_equals_batch(name, case, delta, tolerance):
 @given(case=barred_cases(horizons=(20, 800)), delta=st.one_of(st.none(), DELTAS), tolerance=TOLERANCES)
 def test_policy_equals_reference(name, case, delta, tolerance):
     costs, bar, horizon, table = case
+    horizon = min(horizon, LONGEST.get(name, horizon))
     alpha, options = told(bar)
     if name in EPISODIC:
         options |= {"delta": delta, "tolerance": tolerance}
@@ -91,7 +92,8 @@ def test_session_equals_simulator(name, case, delta, data):
     policy = able(name, delta, 0.0)
     times = np.unique([*data.draw(st.lists(st.integers(1, horizon), max_size=10)), horizon])
     pulls, events = drive_on_table(policy, costs, bar, table, times)
-    session = fb.Session(costs, policy=policy, horizon=horizon, quality=bar)
+    # Without a memory: the simulator's world stands still, and what looks like a change there is chance.
+    session = fb.Session(costs, policy=policy, horizon=horizon, quality=bar, memory=None)
     stored_at = data.draw(st.integers(0, horizon))
     pull, pulled = pull_from(table), []
     for step in range(horizon):
@@ -147,7 +149,7 @@ def test_no_arm_beyond_need_is_pulled(name, case, delta):
     if isinstance(bar, fb.RelativeTo):
         beyond = order[order.index(int(bar.reference[1:]) - 1) + 1 :]
         assert not set(pulled) & set(beyond)
-    else:
+    elif name in EPISODIC:
         ruled_out = [arm for _, event, arm in events if event == "infeasible"]
         assert ruled_out == order[: len(ruled_out)]
         assert set(pulled) <= {*ruled_out, *order[len(ruled_out) : len(ruled_out) + 1]}

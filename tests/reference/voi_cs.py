@@ -1,5 +1,6 @@
 """VOI-CS, from the rules of the policies page: sums are worked out anew, minima by bisection on slopes."""
 
+import functools
 import math
 
 from .glr_cof import kl, slope
@@ -22,6 +23,7 @@ def gap(exact, near, spread):
     return spread * shortfall(exact) if exact > -6 else -near * spread
 
 
+@functools.cache
 def root_for_judge(keep, n, s, n_i, s_i):
     """Signed root of twice the distance from data (half a pseudo-count) to mu = keep * mu_i."""
     n, s, n_i, s_i = n + 1, s + 0.5, n_i + 1, s_i + 0.5
