@@ -92,7 +92,7 @@ def plainly(world):
     told = []
     for each in world.happenings:
         option = names.index(each.option)
-        if isinstance(each, fb.Change):
+        if isinstance(each, fb.Drift):
             told.append(("change", each.at, option, each.mean, each.over))
         elif isinstance(each, fb.Outage):
             told.append(("outage", option, each.start, each.end))
@@ -120,7 +120,7 @@ def worlds(draw, arms=(3, 5), moving=True, **fixed):
     if not moving:
         return fb.World(problem, **fixed)
     anyone, movers = st.integers(0, count - 1), st.integers(2, count - 1)
-    changes = st.builds(fb.Change, SHARE, anyone, MEAN, st.sampled_from([0, 0, 7, 0.4]))
+    changes = st.builds(fb.Drift, SHARE, anyone, MEAN, st.sampled_from([0, 0, 7, 0.4]))
     start = draw(st.integers(0, 60))
     outages = st.builds(fb.Outage, movers, st.just(start), st.integers(start + 1, 90))
     options = []

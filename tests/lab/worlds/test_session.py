@@ -32,10 +32,14 @@ def rng_of_policy(policy, seed=0, run=0):
 def play_in_session(world, policy, table, ups=None, lag=0, losing=None):
     """Ask and tell in turn; `ups` says who is up at each call, `losing` whose feedback never comes."""
     problem = world.problem
-    # In a world, policies are told what a unit of quality is worth.
-    more = {} if ups is None else {"worth": world.worth}
     session = fb.Session(
-        problem.costs, policy=policy, horizon=HORIZON, quality=problem.quality, names=problem.names, **more
+        problem.costs,
+        policy=policy,
+        horizon=HORIZON,
+        quality=problem.quality,
+        names=problem.names,
+        worth=world.worth,  # a world tells policies
+        memory=world.memory,
     )
     session._rng = rng_of_policy(policy)
     session._planner = planner(policy, "plain")

@@ -14,7 +14,15 @@ from frugalbandits.lab.worlds.world import World
 __all__ = ["PRESETS", "WORLD_POLICIES", "named_world"]
 
 #: What is compared in worlds by default.
-WORLD_POLICIES = ("voi-cs", "glr-cof", "ts-cs", "ts-cs-discounted", "ucb-cs-window", "ucb-cs-restarts")
+WORLD_POLICIES = (
+    "voi-cs",
+    "glr-cof",
+    "glr-cof:sampling=first",
+    "ts-cs",
+    "ts-cs-discounted",
+    "ucb-cs-window",
+    "ucb-cs-restarts",
+)
 
 _DOWN = 0.2  # of the options, at each call
 _LATE = 100  # decisions
