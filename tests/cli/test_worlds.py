@@ -42,7 +42,7 @@ def test_json_files_and_figure(in_an_empty_folder: Path) -> None:
 def test_other_bars_take_the_policies_that_know_them() -> None:
     arguments = ["--quality", "at-least:0.5", "--world", "late", "--horizon", "200", "--runs", "1", "--json"]
     told = json.loads(good("simulate", "nu1", *arguments))
-    assert {each["policy"] for each in told["results"]} == {"voi-cs", "glr-cof"}
+    assert {each["policy"] for each in told["results"]} == {"voi-cs", "glr-cof", "glr-cof:sampling=first"}
 
 
 @pytest.mark.parametrize(
