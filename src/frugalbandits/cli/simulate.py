@@ -48,10 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 
-@app.command(
-    epilog="Example: frugal simulate goodreads --policy etc-cs --alpha 0.3 --runs 10; "
-    "in a world that moves: frugal simulate routerbench-arc --world drift --plot drift.png"
-)
+@app.command(epilog="Example: frugal simulate goodreads --policy etc-cs --alpha 0.3 --runs 10")
 def simulate(
     instance: Annotated[list[str], instance_argument("Built-in names, or instance files (.txt or .csv).")],
     policy: Annotated[
