@@ -23,7 +23,7 @@ def test_session_equals_simulator(name, case, seed, data):
     rng = np.random.default_rng(seed) if resolve(name).randomised else None
     pulls, events = drive_on_table(name, costs, alpha, table, times, rng)
 
-    session = fb.Session(costs, alpha, name, horizon, seed=seed)
+    session = fb.Session(costs, alpha, name, horizon, seed=seed, memory=None)
     pull = pull_from(table)
     pulled = []
     for _ in range(horizon):
