@@ -22,7 +22,7 @@ with interruptible("gone"):
 """
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.skipif(os.name != "posix", reason="pthread_sigmask and SIGINT to another process are POSIX only")
 def test_an_interrupt_that_the_main_thread_does_not_notice_ends_the_program() -> None:
     command = [sys.executable, "-c", BLOCKED]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -36,7 +36,7 @@ def test_an_interrupt_that_the_main_thread_does_not_notice_ends_the_program() ->
     assert (process.returncode, error) == (130, "gone\n")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.skipif(os.name != "posix", reason="pthread_sigmask and SIGINT to another process are POSIX only")
 def test_what_was_set_before_is_set_after() -> None:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"

@@ -6,7 +6,7 @@ import math
 
 from frugalbandits.core.jit import inlined
 
-__all__ = ["TINY", "divergence", "interval", "nearest"]
+__all__ = ["TINY", "divergence", "greatest", "interval", "nearest"]
 
 # A level that was rounded to 0 is taken for this: at a minimum no divergence is infinite.
 TINY = 1e-300
@@ -41,6 +41,17 @@ def nearest(keep: float, pulls_l: float, total_l: float, pulls: float, total: fl
     else:
         z, other = last / (root - d) if root > d else 0.0, (d - root) / whole
     return min(2 * (total_l + total) / whole / (1 - other), 1.0), min(z, 1.0)
+
+
+@inlined
+def greatest(pulls: float, total: float) -> float:
+    """Return the greatest log-likelihood of rewards with this sum, s log m + (n - s) log(1 - m)."""
+    value = 0.0
+    if total > 0:
+        value += total * math.log(total / pulls)
+    if pulls - total > 0:
+        value += (pulls - total) * math.log((pulls - total) / pulls)
+    return value
 
 
 def interval(pulls: float, total: float, limit: float) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.contract import Ranges
 from frugalbandits.core.jit import inlined, inner, instead
+from frugalbandits.core.likelihood import greatest
 
 __all__ = ["BLOCKS", "LOGGED", "Past", "fading", "fold", "new_past", "past_contradiction", "past_ranges"]
 
@@ -203,17 +204,6 @@ def append(past: Any, arm: int, pulls: float, total: float) -> None:
     past.used[arm] = used + 1
 
 
-@inlined
-def likelihood(pulls: float, total: float) -> float:
-    """Return the greatest log-likelihood of rewards with this sum, s log m + (n - s) log(1 - m)."""
-    value = 0.0
-    if total > 0:
-        value += total * math.log(total / pulls)
-    if pulls - total > 0:
-        value += (pulls - total) * math.log((pulls - total) / pulls)
-    return value
-
-
 @inner
 def look_for_a_change(past: Any, arm: int, time: float) -> None:
     """Raise an alarm where a split of an arm's rewards makes them much more likely; drop what was before."""
@@ -227,7 +217,7 @@ def look_for_a_change(past: Any, arm: int, time: float) -> None:
         pulls += counts[i]
         total += totals[i]
     total = min(total, pulls)
-    whole = likelihood(pulls, total)
+    whole = greatest(pulls, total)
     most = 2.0 + 1.5 * math.log(max(pulls, 1.0)) + 0.5 * math.log(max(time, 1.0))
     place = -1
     pulls_before = 0.0
@@ -240,8 +230,8 @@ def look_for_a_change(past: Any, arm: int, time: float) -> None:
         pulls_after = pulls - pulls_before
         total_after = min(max(total - total_before, 0.0), pulls_after)
         if pulls_before > 0 and pulls_after > 0:
-            gain = likelihood(pulls_before, min(total_before, pulls_before)) - whole
-            gain += likelihood(pulls_after, total_after)
+            gain = greatest(pulls_before, min(total_before, pulls_before)) - whole
+            gain += greatest(pulls_after, total_after)
             if gain > most:
                 place, most = i, gain
                 mean_before = min(total_before / pulls_before, 1.0)

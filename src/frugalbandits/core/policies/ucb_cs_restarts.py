@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.contract import Batch, Bounds, Journal, Policy, Ranges, Setting, new_journal, single
 from frugalbandits.core.jit import compiled, inlined, inner
+from frugalbandits.core.likelihood import greatest
 from frugalbandits.core.quality import finite_number
 from frugalbandits.core.tally import Tally, all_seen, new_tally, unseen
 from frugalbandits.errors import InputError
@@ -60,17 +61,6 @@ def decisions(state: Any) -> int:
     return made
 
 
-@inlined
-def fit(pulls: float, total: float) -> float:
-    """Return the greatest log-likelihood of rewards with this sum."""
-    value = 0.0
-    if total > 0:
-        value += total * math.log(total / pulls)
-    if pulls - total > 0:
-        value += (pulls - total) * math.log((pulls - total) / pulls)
-    return value
-
-
 @inner
 def append(state: Any, arm: int, pulls: float, total: float) -> None:
     """Add rewards to the last block of an arm, or as a new one where that is full."""
@@ -97,7 +87,7 @@ def append(state: Any, arm: int, pulls: float, total: float) -> None:
 def has_changed(state: Any, arm: int) -> bool:
     """Tell whether a split of an arm's rewards makes them much more likely."""
     pulls, total = state.pulls[arm], state.sums[arm]
-    whole = fit(pulls, total)
+    whole = greatest(pulls, total)
     most = state.surprise + 1.5 * math.log(max(pulls, 1.0))
     before = 0.0
     gained = 0.0
@@ -106,7 +96,7 @@ def has_changed(state: Any, arm: int) -> bool:
         gained += state.totals[arm, i]
         after = pulls - before
         rest = min(max(total - gained, 0.0), after)
-        if after > 0 and fit(before, min(gained, before)) + fit(after, rest) - whole > most:
+        if after > 0 and greatest(before, min(gained, before)) + greatest(after, rest) - whole > most:
             return True
     return False
 
@@ -145,7 +135,7 @@ def index(pulls: float, total: float, level: float) -> float:
     """Return the largest q with n kl(mean, q) <= level, to 12 digits; 1 where there is no reward."""
     if pulls <= 0:
         return 1.0
-    whole = fit(pulls, total)
+    whole = greatest(pulls, total)
     low, high = total / pulls, 1.0
     for _ in range(_HALVINGS):
         q = 0.5 * (low + high)
