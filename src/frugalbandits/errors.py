@@ -10,10 +10,12 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "Conflict",
     "Expired",
     "HorizonWarning",
     "InputError",
     "StateFormatError",
+    "StoreUnavailable",
     "ToldBefore",
     "UnknownDecision",
     "unknown_name",
@@ -36,6 +38,10 @@ class ToldBefore(InputError):
     """The decision was told or forgotten before: nothing is counted twice."""
 
 
+class Conflict(ToldBefore):
+    """Something else was told before under the same name: what is there stays."""
+
+
 class Expired(UnknownDecision):
     """The decision has outlived its time to live: what comes for it now is not counted.
 
@@ -49,6 +55,10 @@ class Expired(UnknownDecision):
 
 class StateFormatError(InputError):
     """A stored session cannot be read: truncated, not ours, or written by a later version."""
+
+
+class StoreUnavailable(RuntimeError):
+    """A store cannot be reached or cannot write at present; the same call may succeed later."""
 
 
 class HorizonWarning(UserWarning):
