@@ -18,6 +18,7 @@ __all__ = [
     "StoreUnavailable",
     "ToldBefore",
     "UnknownDecision",
+    "UnknownSession",
     "unknown_name",
 ]
 
@@ -32,6 +33,10 @@ class InputError(ValueError):
 
 class UnknownDecision(InputError):
     """No decision of this session has such an id."""
+
+
+class UnknownSession(InputError):
+    """No session of a store has such a name."""
 
 
 class ToldBefore(InputError):

@@ -19,13 +19,18 @@ class Decision(NamedTuple):
     """One decision: tell its `id` what the option `arm` was worth, and what it cost if that was a surprise.
 
     `wanted` says whether feedback on it is worth a judgement; what is told all the same counts as any other.
+    `id` is a text where the session is kept in a store. `expires` is when feedback comes too late, in seconds
+    since 1970, as far as that is known when it is handed out. `fallback` marks a decision that a client made
+    by itself while the service could not be reached.
     """
 
-    id: int
+    id: int | str
     arm: str
     reason: str
     metadata: Any = None
     wanted: bool = True
+    expires: float | None = None
+    fallback: bool = False
 
     @property
     def option(self) -> str:

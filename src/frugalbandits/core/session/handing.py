@@ -76,7 +76,7 @@ class Handing:
         self._wanted = True
         self._wants, self._learns = policy.wants, terms.learn_costs
         self._alarming = self._setting.memory is not None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._look_around()
 
     def _wait_in(self, waiting: Waiting) -> None:
@@ -248,8 +248,12 @@ class Handing:
         if self._wants:
             self._wanted = bool(self._state.wanted[0])
         # A batch is the same whatever its own outcomes; what is still out from before may change it.
-        repeats = 1 if self._pending else int(batch.repeats)
+        repeats = 1 if self._anything_out() else int(batch.repeats)
         self._use(Batch(batch.arms, repeats), 0)
+
+    def _anything_out(self) -> bool:
+        """Tell whether feedback is still to come."""
+        return bool(self._pending)
 
     def _read_journal(self) -> None:
         for kind, name in self._journal()[self._noted :]:

@@ -13,7 +13,7 @@ from frugalbandits.core.quality import finite_number
 from frugalbandits.core.tally import add
 from frugalbandits.errors import InputError
 
-__all__ = ["DEAREST", "LEARNED_BITS", "Epoch", "Money", "check_cost"]
+__all__ = ["DEAREST", "LEARNED_BITS", "Epoch", "Money", "check_cost", "limited"]
 
 DEAREST = 1e100  # beyond it, the square of a cost is of no use
 #: Costs that are learned from are rounded to so many bits below the price: so their squares sum exactly.
@@ -74,7 +74,7 @@ class Money:
         self.prices.append(price)
         self.since.append(decisions)
         self.before.append([])
-        self.always.append(_limited(price * decisions))
+        self.always.append(limited(price * decisions))
         for amounts in (self.base, self.replaced, self.billed, self.billed_carry):
             amounts.append(0.0)
         for amounts in (self.extra, self.extra_carry):
@@ -86,14 +86,14 @@ class Money:
         """Set a price from now on; no bill will come for a decision before `oldest`."""
         last = self.prices[option]
         epoch = Epoch(decisions, last, asked - self.counted[option], self.bills[option])
-        self.always[option] = _limited(self.always[option] + last * (decisions - self.since[option]))
+        self.always[option] = limited(self.always[option] + last * (decisions - self.since[option]))
         kept = []
         for each in (*self.before[option], epoch):
             if each.until > oldest:
                 kept.append(each)
             else:
-                self.base[option] = _limited(self.base[option] + each.price * (each.asked - each.billed))
-                self.replaced[option] = _limited(self.replaced[option] + each.price * each.billed)
+                self.base[option] = limited(self.base[option] + each.price * (each.asked - each.billed))
+                self.replaced[option] = limited(self.replaced[option] + each.price * each.billed)
         self.before[option] = kept
         self.prices[option], self.since[option] = price, decisions
         self.counted[option], self.bills[option] = asked, 0
@@ -106,7 +106,7 @@ class Money:
 
     def bill(self, option: int, decision: int, cost: float) -> None:
         """Put what a decision has cost in place of its price."""
-        add(self.billed, self.billed_carry, option, self.rounded(option, cost))
+        self._take(option, cost)
         if decision >= self.since[option]:
             self.bills[option] += 1
             return
@@ -114,6 +114,9 @@ class Money:
             if decision < epoch.until:
                 epoch.billed += 1
                 return
+
+    def _take(self, option: int, cost: float) -> None:
+        add(self.billed, self.billed_carry, option, self.rounded(option, cost))
 
     def pay(self, option: int, cost: float) -> None:
         """Add what a use cost that was no decision."""
@@ -126,19 +129,28 @@ class Money:
             by_price += epoch.price * (epoch.asked - epoch.billed)
         return by_price + self.base[option] + self.billed[option] + self.extra[option]
 
-    def had_it_been_all(self, option: int, decisions: int) -> float:
-        """Return what so many decisions would have cost for one option, by its prices and bills."""
-        by_price = self.always[option] + self.prices[option] * (decisions - self.since[option])
+    def by_price(self, option: int, decisions: int) -> float:
+        """Return what so many decisions would have cost for one option, by its prices alone."""
+        return self.always[option] + self.prices[option] * (decisions - self.since[option])
+
+    def in_place_of(self, option: int) -> tuple[float, int]:
+        """Return the prices that bills took the place of, and how many bills there are."""
         replaced = self.prices[option] * self.bills[option] + self.replaced[option]
         count = self.bills[option]
         for epoch in self.before[option]:
             replaced += epoch.price * epoch.billed
             count += epoch.billed
+        return replaced, count
+
+    def had_it_been_all(self, option: int, decisions: int) -> float:
+        """Return what so many decisions would have cost for one option, by its prices and bills."""
+        by_price = self.by_price(option, decisions)
+        replaced, count = self.in_place_of(option)
         if replaced > 0:
             return by_price * (self.billed[option] / replaced)
         return by_price + self.billed[option] / count * decisions if count else by_price
 
 
-def _limited(amount: float) -> float:
+def limited(amount: float) -> float:
     """Return an amount that can be stored: prices may be anywhere in the range of floats."""
     return min(max(amount, -1e300), 1e300)

@@ -41,9 +41,9 @@ class Moved(NamedTuple):
     unconfirmed: list[tuple[str, str]]
 
 
-def moved_of(session: Handing) -> dict[str, Any]:
+def moved_of(session: Handing, money: Money) -> dict[str, Any]:
     """Return these parts of a session as plain values."""
-    names, money, waiting = session._names, session._money, session._waiting
+    names, waiting = session._names, session._waiting
     since = 0 if waiting.time_to_live is not None else session._next - BILLS
     return {
         "terms": session._terms._asdict(),

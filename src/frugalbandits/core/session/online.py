@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -72,6 +73,12 @@ class Session(LiveOptions):
         Seconds, or a `timedelta`, after which a decision without feedback is given up. None: never.
     judge_price
         What feedback on one decision costs, in units of cost.
+    store
+        Where the session is kept: an address such as "sqlite:///decisions.db" or "postgresql://...", or a store
+        that is open. What was told is durable when `tell` returns, several processes may share a session,
+        and whoever opens it again under its name goes on with it. None: it lives in this process alone.
+    name
+        The name of the session in its store.
 
     Warns
     -----
@@ -91,6 +98,14 @@ class Session(LiveOptions):
     RelativeTo(reference='large', alpha=0.05)
     """
 
+    def __new__(cls, *args: Any, store: Any = None, **settings: Any) -> Session:
+        """Return a session of the kind that is kept in a store, where one is given."""
+        if store is None or cls is not Session:
+            return super().__new__(cls)
+        # The one door to the layer above: nothing of it is loaded where no store is asked for.
+        kept: type[Session] = import_module("frugalbandits.stores").StoredSession
+        return super().__new__(kept)
+
     def __init__(
         self,
         costs: Mapping[str, float] | ArrayLike,
@@ -106,6 +121,8 @@ class Session(LiveOptions):
         memory: int | Literal["auto"] | None = "auto",
         time_to_live: float | timedelta | None = None,
         judge_price: float = 0.0,
+        store: Any = None,
+        name: str = "default",
     ) -> None:
         if isinstance(costs, Mapping):
             if names is not None:
@@ -146,7 +163,7 @@ class Session(LiveOptions):
         metadata: Any = None,
         among: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
-        after: int | Decision | None = None,
+        after: int | str | Decision | None = None,
     ) -> Decision: ...
 
     @overload
@@ -157,7 +174,7 @@ class Session(LiveOptions):
         metadata: Any = None,
         among: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
-        after: int | Decision | None = None,
+        after: int | str | Decision | None = None,
     ) -> list[Decision]: ...
 
     def ask(
@@ -167,7 +184,7 @@ class Session(LiveOptions):
         metadata: Any = None,
         among: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
-        after: int | Decision | None = None,
+        after: int | str | Decision | None = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or the next n; never waits, for feedback or for a compiler.
 
@@ -213,7 +230,7 @@ class Session(LiveOptions):
             allowed, option = self._allowed(among, exclude), self._to_keep(after)
             return [self._hand_out_among(kept, allowed, option) for _ in range(n)]
 
-    def tell(self, id: int, reward: float | None = None, cost: float | None = None) -> None:
+    def tell(self, id: int | str, reward: float | None = None, cost: float | None = None) -> None:
         """Report how good a decision was, as a number from 0 to 1, or what it cost, or both.
 
         Either may come first or alone, in any order of decisions, and each once. A decision waits until its
@@ -230,15 +247,16 @@ class Session(LiveOptions):
         if cost is None and reward is not None:
             value = checked_reward(id, reward)
             with self._lock:
-                if self._hindered or type(id) is not int or id not in self._pending:
-                    id = self._known(id)
-                self._fold_in(id, value)
+                known = (
+                    id if type(id) is int and id in self._pending and not self._hindered else self._known(id)
+                )
+                self._fold_in(known, value)
             return
         entry = told(id, reward, cost)
         with self._lock:
             self._take_in([entry])
 
-    def tell_many(self, feedback: Mapping[int, Any] | Iterable[tuple[int, Any]]) -> None:
+    def tell_many(self, feedback: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Report how good some decisions were: all of it, or nothing where anything is wrong.
 
         Each entry is an id with a reward, or with a dictionary that has "reward" or "cost" or both.
@@ -284,13 +302,13 @@ class Session(LiveOptions):
                 # No batch has foreseen it.
                 self._void()
 
-    def forget(self, id: int) -> None:
+    def forget(self, id: int | str) -> None:
         """Say that the feedback of a decision will never come."""
         with self._lock:
             self._sweep()
             self._lose(self._waiting.for_reward(id, self._next))
 
-    def metadata(self, id: int) -> Any:
+    def metadata(self, id: int | str) -> Any:
         """Return what `ask` was given to keep with a decision that waits for feedback; None if nothing."""
         with self._lock:
             self._sweep()

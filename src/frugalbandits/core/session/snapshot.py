@@ -9,6 +9,7 @@ from frugalbandits.core.options import check_options
 from frugalbandits.core.quality import RelativeTo, quality_to_dict
 from frugalbandits.core.session import arrays, stored
 from frugalbandits.core.session.checks import broken
+from frugalbandits.core.session.money import Money
 from frugalbandits.core.session.moved import moved_of
 from frugalbandits.core.session.taking import Taking
 from frugalbandits.core.session.terms import ACTIVE, RETIRED, Left
@@ -18,8 +19,8 @@ from frugalbandits.errors import InputError, StateFormatError
 __all__ = ["read_into", "written"]
 
 
-def written(session: Taking) -> str:
-    """Return the text of a session whose lock is held."""
+def written(session: Taking, money: Money | None = None) -> str:
+    """Return the text of a session whose lock is held; `money` stands in for its own."""
     names = session._names
     left = [[names[option], arrays.dump_arrays(each)] for option, each in sorted(session._left.items())]
     return stored.dump(
@@ -40,7 +41,7 @@ def written(session: Taking) -> str:
                 "repeats": session._repeats,
             },
             "events": [list(event) for event in session._events],
-            "moved": {**moved_of(session), "left": left},
+            "moved": {**moved_of(session, money or session._money), "left": left},
             "state": arrays.dump_arrays(session._state),
             "random": arrays.dump_random(session._rng),
         }

@@ -18,7 +18,7 @@ _FIRST_WARNING = 3  # late tells before it is said; then again after ten times a
 class Taking(Handing):
     """The part of a session that learns."""
 
-    def _known(self, id_: int) -> int:
+    def _known(self, id_: object) -> int:
         """Return the id of a decision that waits for feedback; raise an error that says why it is none."""
         if self._hindered:
             self._sweep()

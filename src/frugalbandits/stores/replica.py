@@ -1,0 +1,442 @@
+"""A session as the fold of a log: what one worker knows of a session that many share.
+
+Facts of feedback commute, and changes come in the order of the log; so whoever has read as far has the same
+tallies. Decisions that this worker has handed out count here at once, and for the others when it says so.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from frugalbandits.core.session import Decision, Session, snapshot
+from frugalbandits.core.session.history import Change, History
+from frugalbandits.core.session.live import LiveOptions
+from frugalbandits.core.session.terms import PAUSED
+from frugalbandits.core.session.waiting import Waiting
+from frugalbandits.core.tally import observe
+from frugalbandits.errors import InputError, StateFormatError
+from frugalbandits.stores import facts
+from frugalbandits.stores.contract import Entry, Fact
+from frugalbandits.stores.counts import GRACE, Counts, Effect
+from frugalbandits.stores.ledger import Ledger
+from frugalbandits.stores.series import Series
+from frugalbandits.stores.tokens import Token, Tokens, packed
+
+__all__ = ["FORMAT", "Replica"]
+
+FORMAT = "frugalbandits-replica"
+VERSION = 1
+AHEAD = 60.0  # seconds that the clock of another worker may be ahead and is still believed
+REFUSED = 100  # changes that could not be made, the newest that are remembered
+_WIDEST = 2_000  # characters of what is noticed
+
+
+class SharedHistory(History):
+    """Changes as the log has them. What this worker notices becomes a fact first: others notice it too."""
+
+    def __init__(self, notice: Callable[[int, str, str | None, str], None]) -> None:
+        super().__init__()
+        self._notice = notice
+
+    def add(self, decision: int, kind: str, option: str | None, words: str) -> None:
+        """Take down a change that comes from the log; propose what was noticed."""
+        if kind in ("price", "added", "paused", "resumed", "retired"):
+            super().add(decision, kind, option, words)
+        else:
+            self._notice(decision, kind, option, words)
+
+    def record(self, change: Change) -> None:
+        """Take down what the log says was noticed."""
+        self.changes.append(change)
+        self.total += 1
+
+
+class NothingWaits(Waiting):
+    """What is waited for is counted in cells: this only takes down feedback that comes too late."""
+
+    def handed_out(self, id_: int, now: float) -> None:
+        """Do nothing: an id has its time with it."""
+
+
+class Replica(Session):
+    """A session that is a fold of facts. It reads and writes no store; `StoredSession` does."""
+
+    _tokens: Tokens
+    _money: Ledger
+    _history: SharedHistory
+
+    def _found(self, name: str, secret: bytes) -> None:
+        """Begin with nothing but a name; what follows comes from the log or from a snapshot."""
+        self._name = name
+        self._tokens = Tokens(secret, name)
+        self._worker = secrets.token_hex(6)
+        self._turn = 0
+        self._seen = 0
+        self._log_now = 0.0
+        self._last_issue = 0.0
+        self._unsent: Counter[tuple[int, int, int]] = Counter()
+        self._in_flight: dict[int, Fact] = {}
+        self._proposed: dict[str, Fact] = {}
+        self._raised: Counter[str] = Counter()  # alarms by option, as noticed here
+        self._logged: Counter[str] = Counter()  # and as the log has them
+        self._refused: dict[int, InputError] = {}
+        self._author = ""
+
+    # From a log or a snapshot.
+
+    def _begin_with(self, text: str) -> None:
+        """Be the session of a text, with no decision out."""
+        snapshot.read_into(self, text, None)
+        for option in range(len(self._names)):
+            state, rank = self._home(option)
+            state.tally.lost[rank] += state.tally.pending[rank]
+            state.tally.pending[rank] = 0
+        ttl = self._terms.time_to_live
+        waiting = NothingWaits(ttl)
+        waiting.late, waiting.latest = self._waiting.late, self._waiting.latest
+        self._wait_in(waiting)
+        self._money = Ledger.of(self._money, self._asked, self._next)
+        self._counts = Counts(len(self._names), ttl)
+        self._series = Series(len(self._names))
+        history = SharedHistory(self._notice)
+        history.changes.extend(self._history.changes)
+        history.total = self._history.total
+        self._history = history
+        if self._rng is not None:
+            # Workers that draw the same numbers would make the same mistakes.
+            self._rng = np.random.default_rng()
+        self._void()
+        self._no_slot()
+        self._look_around()
+
+    def _dumped(self) -> str:
+        """Return what the log adds up to so far, without what this worker has not said yet."""
+        with self._without_unsent():
+            self._date_back()
+            return json.dumps(
+                {
+                    "format": FORMAT,
+                    "version": VERSION,
+                    "seen": self._seen,
+                    "now": self._log_now,
+                    "alarms": dict(self._logged),
+                    "session": self._settled(),
+                    "ledger": self._money.dumped(),
+                    "counts": self._counts.dumped(),
+                    "series": self._series.listed(),
+                },
+                allow_nan=False,
+            )
+
+    def _date_back(self) -> None:
+        """Have nothing noted at a number of decisions that the log does not have yet."""
+        now = self._next
+        noted = [each._replace(decision=min(each.decision, now)) for each in self._history.changes]
+        self._history.changes.clear()
+        self._history.changes.extend(noted)
+        self._events = [(min(time, now), kind, name) for time, kind, name in self._events]
+        self._lost_at = {option: min(at, now) for option, at in self._lost_at.items()}
+
+    def _restore(self, text: str) -> None:
+        """Be what `_dumped` wrote."""
+        try:
+            data = json.loads(text)
+            if not isinstance(data, dict) or data.get("format") != FORMAT:
+                raise StateFormatError(
+                    f"a snapshot of session {self._name!r} is not of the format {FORMAT!r}"
+                )
+            if data["version"] > VERSION:
+                raise StateFormatError(
+                    f"a snapshot of session {self._name!r} has version {data['version']!r}, but this release "
+                    f"reads up to {VERSION}: it was written by a later release"
+                )
+            self._begin_with(data["session"])
+            self._money = Ledger.loaded(data["ledger"])
+            self._counts = Counts.loaded(data["counts"], self._terms.time_to_live)
+            self._series = Series.loaded(data["series"], len(self._names))
+            self._logged = Counter(data["alarms"])
+            self._raised = Counter(self._logged)
+            self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            for option in range(len(self._names)):
+                waiting = self._counts.waiting(option)
+                state, rank = self._home(option)
+                state.tally.pending[rank] += waiting
+                state.tally.lost[rank] -= waiting
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            if isinstance(error, StateFormatError):
+                raise
+            raise StateFormatError(f"a snapshot of session {self._name!r} is damaged: {error!r}") from error
+        self._no_slot()
+
+    def _settled(self) -> str:
+        """Return the session as a text of its own: what waits is given up in it."""
+        waiting = [self._counts.waiting(option) for option in range(len(self._names))]
+        try:
+            self._move_waiting(waiting, -1)
+            return snapshot.written(self, self._money.money(self._asked, self._next))
+        finally:
+            self._move_waiting(waiting, 1)
+
+    def _move_waiting(self, waiting: list[int], sign: int) -> None:
+        for option, count in enumerate(waiting):
+            state, rank = self._home(option)
+            state.tally.pending[rank] += sign * count
+            state.tally.lost[rank] -= sign * count
+
+    @contextmanager
+    def _without_unsent(self) -> Iterator[None]:
+        """Leave out for a moment what this worker has handed out and the log does not have."""
+        unsent = [*self._unsent.items(), *self._flying()]
+        for (option, epoch, slot), count in unsent:
+            self._count(option, epoch, self._counts.hand_out(epoch, slot, option, -count))
+        try:
+            yield
+        finally:
+            for (option, epoch, slot), count in unsent:
+                self._count(option, epoch, self._counts.hand_out(epoch, slot, option, count))
+
+    def _flying(self) -> Iterator[tuple[tuple[int, int, int], int]]:
+        for fact in self._in_flight.values():
+            for option, epoch, slot, count in json.loads(fact.body)["n"]:
+                yield (option, epoch, slot), count
+
+    # Handing out.
+
+    def _look_around(self) -> None:
+        super()._look_around()
+        # Times to live are kept by cells, so they are nothing to look at in each call.
+        self._hindered = bool(self._lost_at) or PAUSED in self._standing
+
+    def _anything_out(self) -> bool:
+        return True
+
+    def _sweep(self) -> None:
+        """Do nothing: what is lost follows from the log."""
+
+    def _now(self) -> float:
+        """Return the time, which never runs backwards here."""
+        self._last_issue = now = max(self._clock(), self._last_issue)
+        return now
+
+    def _no_slot(self) -> None:
+        self._slot, self._slot_ends = 0, float("-inf")
+
+    def _hand_out(self, metadata: Any) -> Decision:
+        if self._at == len(self._ranks):
+            self._go_on()
+        rank = self._ranks[self._at]
+        reason = self._reasons.get(rank)
+        if reason is None:
+            reason = self._reasons[rank] = self._policy.reason(self._state, rank)
+        self._at += 1
+        return self._deliver(rank, reason, metadata, self._wanted)
+
+    def _deliver(self, rank: int, reason: str, metadata: Any, wanted: bool) -> Decision:
+        noted = packed(metadata)
+        now = self._now()
+        if now >= self._slot_ends:
+            self._slot = self._counts.slot(now)
+            self._slot_ends = self._counts.until(self._slot)
+        option, epoch = self._ranked[rank], self._money.epoch
+        self._unsent[option, epoch, self._slot] += 1
+        self._count(option, epoch, self._counts.hand_out(epoch, self._slot, option, 1))
+        ttl = self._terms.time_to_live
+        return Decision(
+            self._tokens.issue(option, epoch, now, wanted, noted),
+            self._names[option],
+            reason,
+            metadata,
+            wanted,
+            None if ttl is None else now + ttl,
+        )
+
+    def _count(self, option: int, epoch: int, effect: Effect) -> None:
+        state, rank = self._home(option)
+        tally = state.tally
+        tally.pending[rank] += effect.waiting
+        tally.lost[rank] += effect.lost
+        if effect.handed_out:
+            self._asked[option] += effect.handed_out
+            self._next += effect.handed_out
+            self._money.count(epoch, option, effect.handed_out)
+
+    def _to_keep(self, after: Any) -> int | None:
+        if isinstance(after, str):
+            return self._tokens.read(after).option
+        return super()._to_keep(after) if isinstance(after, Decision) or after is None else self._bad(after)
+
+    def _bad(self, id_: object) -> int:
+        self._tokens.read(id_)
+        raise AssertionError("an id that is no text was read")
+
+    # Taking in.
+
+    def _apply(self, entry: Entry) -> None:
+        """Fold the next entry of the log in."""
+        fact = entry.fact
+        take = _TAKE.get(fact.kind)
+        if take is None:
+            raise StateFormatError(
+                f"the log of session {self._name!r} has a fact of the kind {fact.kind!r}, which this release "
+                "does not know: it was written by a later one"
+            )
+        take(self, entry, json.loads(fact.body))
+        self._seen = entry.seq
+        self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
+        self._end_slots()
+
+    def _end_slots(self) -> None:
+        over = False
+        for option, lost in self._counts.end(self._log_now):
+            over = True
+            state, rank = self._home(option)
+            state.tally.pending[rank] -= lost
+            state.tally.lost[rank] += lost
+        ttl = self._terms.time_to_live
+        if over and ttl is not None and len(self._money.epochs) > 1:
+            self._money.fold(self._log_now - ttl - 2 * GRACE, self._counts.epochs())
+
+    def _take_created(self, entry: Entry, body: dict[str, Any]) -> None:
+        self._begin_with(body["state"])
+
+    def _take_count(self, entry: Entry, body: dict[str, Any]) -> None:
+        bin_ = self._series.bin(entry.fact.at)
+        mine = body["w"] == self._worker
+        if mine:
+            self._in_flight.pop(int(entry.fact.key.rpartition(":")[2]), None)
+        for option, epoch, slot, count in body["n"]:
+            if not mine:
+                self._count(option, epoch, self._counts.hand_out(epoch, slot, option, count))
+            prices = self._money.at(epoch).prices
+            bin_.asked[option] += count
+            bin_.spent += count * prices[option]
+            for each, price in enumerate(prices):
+                bin_.always[each] += count * price
+
+    def _answered(self, entry: Entry, body: dict[str, Any]) -> tuple[Any, int]:
+        """Count that feedback came for a decision; return where its option is counted."""
+        option, epoch, issued = body["o"], body["e"], body["t"]
+        state, rank = self._home(option)
+        slot = self._counts.slot(issued)
+        self._count(option, epoch, self._counts.answer(epoch, slot, option, int(state.tally.lost[rank])))
+        return state, rank
+
+    def _take_reward(self, entry: Entry, body: dict[str, Any]) -> None:
+        state, rank = self._answered(entry, body)
+        observe(state, rank, 1, body["r"])
+        bin_ = self._series.bin(entry.fact.at)
+        bin_.told[body["o"]] += 1
+        bin_.rewards[body["o"]] += body["r"]
+        bin_.answers += 1
+        bin_.delays += max(entry.fact.at - body["t"], 0.0)
+
+    def _take_forget(self, entry: Entry, body: dict[str, Any]) -> None:
+        state, rank = self._answered(entry, body)
+        state.tally.lost[rank] += 1
+        if state.tally.pulls[rank] == 0 and state is self._state:
+            self._lost_at[body["o"]] = self._next
+            self._hindered = True
+
+    def _take_cost(self, entry: Entry, body: dict[str, Any]) -> None:
+        option, epoch, cost = body["o"], body["e"], body["c"]
+        bin_ = self._series.bin(entry.fact.at)
+        bin_.spent += cost - self._money.at(epoch).prices[option]
+        self._money.bill(option, epoch, cost)
+        if self._terms.learn_costs and epoch >= self._money.since[option]:
+            self._learn_cost(option, cost)
+
+    def _take_observe(self, entry: Entry, body: dict[str, Any]) -> None:
+        option = body["o"]
+        state, rank = self._home(option)
+        if "r" in body:
+            observe(state, rank, 1, body["r"])
+            self._observed[option] += 1
+            bin_ = self._series.bin(entry.fact.at)
+            bin_.told[option] += 1
+            bin_.rewards[option] += body["r"]
+        if "c" in body:
+            self._money.pay(option, body["c"])
+            self._series.bin(entry.fact.at).spent += body["c"]
+            if self._terms.learn_costs:
+                self._learn_cost(option, body["c"])
+        if state is self._state:
+            self._void()
+
+    def _take_change(self, entry: Entry, body: dict[str, Any]) -> None:
+        """Make a change; where two that exclude each other were asked for at once, the later is refused."""
+        make = _CHANGES[body["do"]]
+        epoch = self._money.epoch
+        try:
+            make(self, body["option"], *([body["cost"]] if "cost" in body else []))
+        except InputError as error:
+            self._refused[entry.seq] = error
+            while len(self._refused) > REFUSED:
+                del self._refused[next(iter(self._refused))]
+            return
+        if self._money.epoch != epoch:
+            self._money.epochs[epoch].ended = entry.fact.at
+        if body["do"] == "add":
+            self._counts.add_option()
+            self._series.add_option()
+
+    def _take_noticed(self, entry: Entry, body: dict[str, Any]) -> None:
+        self._proposed.pop(entry.fact.key, None)
+        if body["kind"] == "alarm":
+            self._logged[body["option"]] += 1
+        decision = min(int(body["decision"]), self._next)
+        self._history.record(Change(decision, body["kind"], body["option"], body["words"]))
+
+    # Noticing.
+
+    def _notice(self, decision: int, kind: str, option: str | None, words: str) -> None:
+        """Propose a fact on what was noticed; what the log has already is not said again."""
+        if kind == "alarm" and option is not None:
+            self._raised[option] += 1
+            if self._raised[option] <= self._logged[option]:
+                return
+            key = f"alarm:{self._raised[option]}:{option}"
+        elif kind == "late":
+            key = f"late:{self._worker}:{self._waiting.late}"
+        else:
+            key = f"{kind}:{self._money.epoch}:{words}:{option}"
+        fact = facts.noticed(key, kind, option, words[:_WIDEST], decision, self._now(), self._author)
+        self._proposed[fact.key] = fact
+
+    # What others may ask.
+
+    def _token(self, id_: object) -> Token:
+        """Return what an id of this session says."""
+        token = self._tokens.read(id_)
+        if token.option >= len(self._names):
+            # Another worker took in a new option, and this one has not read of it yet.
+            self._behind()
+        return token
+
+    def _behind(self) -> None:
+        """Read what is new in the log; a replica by itself has none."""
+
+
+_TAKE: dict[str, Callable[[Replica, Entry, dict[str, Any]], None]] = {
+    facts.CREATED: Replica._take_created,
+    facts.COUNT: Replica._take_count,
+    facts.REWARD: Replica._take_reward,
+    facts.FORGET: Replica._take_forget,
+    facts.COST: Replica._take_cost,
+    facts.OBSERVE: Replica._take_observe,
+    facts.CHANGE: Replica._take_change,
+    facts.NOTICED: Replica._take_noticed,
+}
+_CHANGES: dict[str, Callable[..., None]] = {
+    "set_cost": LiveOptions.set_cost,
+    "add": LiveOptions.add,
+    "pause": LiveOptions.pause,
+    "resume": LiveOptions.resume,
+    "retire": LiveOptions.retire,
+}
