@@ -1,6 +1,16 @@
 """All commands, registered."""
 
-from frugalbandits.cli import bounds, catalogue, leaderboard, raw, reproduce, session, simulate, warming
+from frugalbandits.cli import (
+    bounds,
+    catalogue,
+    leaderboard,
+    raw,
+    reproduce,
+    serving,
+    session,
+    simulate,
+    warming,
+)
 from frugalbandits.cli.common import app
 
 __all__ = [
@@ -10,6 +20,7 @@ __all__ = [
     "leaderboard",
     "raw",
     "reproduce",
+    "serving",
     "session",
     "simulate",
     "warming",

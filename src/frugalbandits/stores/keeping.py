@@ -37,6 +37,9 @@ class Kept(Protocol):
     @property
     def seen(self) -> int: ...
 
+    @property
+    def lag(self) -> float: ...
+
     def receive(self, entries: Sequence[Entry]) -> None: ...
 
     def catch_up(self) -> None: ...
@@ -140,9 +143,11 @@ class Keeper:
         for session in sessions:
             seen[session.name] = min(session.seen, seen.get(session.name, session.seen))
         news = store.news(seen, timeout)
-        for session in sessions:
-            if news.get(session.name, 0) > session.seen:
-                session.catch_up()
+        read = [session for session in sessions if news.get(session.name, 0) > session.seen]
+        for session in read:
+            session.catch_up()
+        if read:
+            self.lag = max(session.lag for session in read)
 
 
 def keeper_of(store: Store) -> Keeper:

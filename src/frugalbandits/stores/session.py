@@ -81,6 +81,8 @@ class StoredSession(Replica):
     _store: Store
     _owns_store = False
     _closed = False
+    #: How old the newest entry was, in seconds, when others' entries were last read.
+    lag = 0.0
 
     def __init__(self, *args: Any, store: Any, name: str = "default", **settings: Any) -> None:
         check_session_name(name)
@@ -143,6 +145,7 @@ class StoredSession(Replica):
             self._apply(entries[0])
         self._snapshot_at, self._snapshot_time = self._seen, time.monotonic()
         self.catch_up()
+        self.lag = 0.0
         keeper_of(store).attach(self)
 
     # Of the store.
@@ -175,6 +178,8 @@ class StoredSession(Replica):
         while True:
             entries = self._store.read(self._name, self._seen, PAGE)
             self.receive(entries)
+            if entries:
+                self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
             if len(entries) < PAGE:
                 return
 

@@ -1,0 +1,179 @@
+"""The application: sessions of a store over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Scope
+
+from frugalbandits._version import __version__
+from frugalbandits.errors import StoreUnavailable
+from frugalbandits.service import batch, decisions, options, pages, probes, sessions
+from frugalbandits.service.access import NOBODY, Access, Holder
+from frugalbandits.service.contract import contract_route
+from frugalbandits.service.hub import Hub
+from frugalbandits.service.logs import logger
+from frugalbandits.service.metrics import Metrics
+from frugalbandits.service.problems import MEDIA_TYPE, Problem
+from frugalbandits.service.routing import add_route
+from frugalbandits.service.settings import LOOPBACK, Settings
+from frugalbandits.service.views import Standby
+from frugalbandits.service.wire import Wire
+from frugalbandits.stores.contract import Store
+
+__all__ = ["Service", "create_app"]
+
+REFRESH = 1.0  # seconds between two looks at the tokens
+_MISS = 0.25  # seconds between two looks because somebody had an unknown one
+_WORDS = {1: "reader", 2: "writer", 3: "admin"}
+
+
+class Service:
+    """What all requests of a worker share."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.settings = settings
+        self.hub = Hub(store)
+        self.access = Access(store)
+        self.access.refresh()
+        self.metrics = Metrics(self.hub)
+        self.standby = Standby()
+        self.slow: set[str] = set()  # sessions that take long to plan
+        self.log = logger()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._missed = float("-inf")
+
+    async def admit(self, headers: dict[bytes, bytes], role: int) -> Holder:
+        """Return who asks, or refuse."""
+        if self.access.open:
+            _check_local(headers)
+            return NOBODY
+        if role == 0:
+            return NOBODY
+        kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        if kind.lower() != "bearer" or not token:
+            raise _unauthorised("a token is needed: Authorization: Bearer frugal_...")
+        token = token.strip()
+        holder = self.access.holder(token)
+        if holder is None and time.monotonic() - self._missed > _MISS:
+            # It may have been made just now.
+            self._missed = time.monotonic()
+            await asyncio.to_thread(self.access.refresh)
+            holder = self.access.holder(token)
+        if holder is None:
+            raise _unauthorised("the token is not known here, or was revoked")
+        if holder.role < role:
+            needed = f"a token of the role {_WORDS[role]} is needed"
+            raise Problem(403, "forbidden", f"{needed}, and {holder.name!r} is a {holder.role_name}")
+        return holder
+
+    def report(self, scope: Scope, error: Exception) -> None:
+        """Log what nobody foresaw."""
+        self.log.error("failed", request=scope.get("request_id"), exc_info=error)
+
+    async def start(self) -> None:
+        """Begin what goes on beside the requests."""
+        self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._open_all())]
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH)
+            with contextlib.suppress(StoreUnavailable):
+                await asyncio.to_thread(self.access.refresh)
+
+    async def _open_all(self) -> None:
+        try:
+            await self.hub.open_all()
+        except StoreUnavailable as error:
+            self.log.warning("sessions will be opened when they are asked for", why=str(error))
+
+    async def stop(self) -> None:
+        """End everything: what was handed out last is said, and the store let go of."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(self.hub.close)
+
+
+def _check_local(headers: dict[bytes, bytes]) -> None:
+    """Refuse a browser that another site has sent here: without tokens, only this machine is let in."""
+    host = headers.get(b"host", b"").decode("latin-1")
+    if _name_in(f"//{host}") not in LOOPBACK:
+        raise Problem(403, "forbidden", f"without tokens only this machine is let in, not {host[:100]!r}")
+    origin = headers.get(b"origin")
+    if origin is not None and _name_in(origin.decode("latin-1")) not in LOOPBACK:
+        raise Problem(403, "forbidden", "without tokens only pages of this machine are let in")
+
+
+def _name_in(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+def _unauthorised(words: str) -> Problem:
+    return Problem(
+        401, "unauthorised", words, headers=[(b"www-authenticate", b'Bearer realm="frugalbandits"')]
+    )
+
+
+def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
+    """Return the application on a store, which it closes when it ends.
+
+    `app.state.service` is what its requests share; `app.state.service.hub` has the sessions.
+    """
+    settings = settings or Settings()
+    service = Service(store, settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    app = FastAPI(
+        title="frugalbandits",
+        summary="Find the cheapest option that is good enough, while you are already spending.",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    for group in (probes.ROUTES, sessions.ROUTES, decisions.ROUTES, options.ROUTES, batch.ROUTES):
+        for route in group:
+            add_route(app, service, route)
+    add_route(app, service, probes.metrics_route(settings.metrics_free))
+    add_route(app, service, contract_route(app))
+    if settings.dashboard:
+        for route in pages.ROUTES:
+            add_route(app, service, route)
+    app.add_exception_handler(HTTPException, _no_route)
+    app.add_middleware(Wire, service=service)
+    return app
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    """Answer what no route answers."""
+    assert isinstance(error, HTTPException)
+    words = {404: "there is nothing at this address", 405: "this address does not know the method"}
+    problem = Problem(error.status_code, "route", words.get(error.status_code, str(error.detail)))
+    return Response(
+        problem.answer(request.scope["path"]).body,
+        error.status_code,
+        headers=error.headers,
+        media_type=MEDIA_TYPE.decode(),
+    )

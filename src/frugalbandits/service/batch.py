@@ -1,0 +1,131 @@
+"""Many asks and tells in one request; what is told goes to the store together."""
+
+from __future__ import annotations
+
+import asyncio
+
+from frugalbandits.service.access import WRITER
+from frugalbandits.service.answers import Answer
+from frugalbandits.service.decisions import asked, author
+from frugalbandits.service.hub import known_name
+from frugalbandits.service.models import Batch, BatchAsk, BatchForget, BatchObserve, BatchTell
+from frugalbandits.service.problems import problem_of
+from frugalbandits.service.routing import Call, Route
+from frugalbandits.service.shapes import BatchResult
+from frugalbandits.stores.contract import CONFLICT, Fact, Outcome
+from frugalbandits.stores.session import StoredSession
+
+__all__ = ["ROUTES"]
+
+Item = BatchAsk | BatchTell | BatchForget | BatchObserve
+_DONE = b'{"status":204}'
+
+
+class _Told:
+    """Facts of one item, and what became of them."""
+
+    __slots__ = ("facts", "place", "session")
+
+    def __init__(self, place: int, session: StoredSession, facts: list[Fact]) -> None:
+        self.place, self.session, self.facts = place, session, facts
+
+
+async def batch(call: Call, body: Batch) -> Answer:
+    """Do many things, each as its own route does it; one that fails leaves the others as they are.
+
+    What is told is submitted before anything is waited for. Where one item has a wrong form, so has the whole.
+    """
+    results: list[bytes] = [_DONE] * len(body)
+    told: list[_Told] = []
+    for place, item in enumerate(body):
+        try:
+            if isinstance(item, BatchAsk):
+                session = await _named(call, item.session)
+                results[place] = b'{"status":201,"body":%b}' % await asked(call, session, item)
+            else:
+                told.append(await _drafted(call, place, item))
+        except Exception as error:
+            results[place] = _refused(call, error)
+    await _tell(call, told, results)
+    call.scope["session"] = None
+    return Answer(200, b"[%b]" % b",".join(results))
+
+
+async def _named(call: Call, name: str) -> StoredSession:
+    call.note(name)
+    found = call.service.hub.sessions.get(name)
+    return found if found is not None else await call.service.hub.session(known_name(name))
+
+
+async def _drafted(call: Call, place: int, item: BatchTell | BatchForget | BatchObserve) -> _Told:
+    if isinstance(item, BatchObserve):
+        session = await _named(call, item.session)
+        facts = session.draft_observe(
+            item.option, item.reward, item.cost, item.id, author(call.who, item.source)
+        )
+        return _Told(place, session, facts)
+    session = await call.service.hub.of_decision(item.id)
+    call.note(session.name)
+    if isinstance(item, BatchForget):
+        return _Told(place, session, session.draft_forget(item.id, call.who.name))
+    by = author(call.who, item.source)
+    return _Told(place, session, session.draft_tell(item.id, item.reward, item.cost, by))
+
+
+async def _tell(call: Call, told: list[_Told], results: list[bytes]) -> None:
+    """Submit all of a session as one; where a part of it is in conflict, each by itself."""
+    hub = call.service.hub
+    groups: dict[str, list[_Told]] = {}
+    for each in told:
+        groups.setdefault(each.session.name, []).append(each)
+    waiting = [
+        (group, hub.submit(group[0].session, [fact for each in group for fact in each.facts]))
+        for group in groups.values()
+    ]
+    for group, future in waiting:
+        try:
+            outcomes = await future
+        except Exception as error:
+            for each in group:
+                results[each.place] = _refused(call, error)
+            continue
+        if any(outcome.what == CONFLICT for outcome in outcomes):
+            # Then nothing of it was added.
+            alone = [hub.submit(each.session, each.facts) for each in group]
+            ended = await asyncio.gather(*alone, return_exceptions=True)
+            for each, end in zip(group, ended, strict=True):
+                _settle(call, each, end, results)
+            continue
+        start = 0
+        for each in group:
+            _settle(call, each, outcomes[start : start + len(each.facts)], results)
+            start += len(each.facts)
+
+
+def _settle(call: Call, told: _Told, end: list[Outcome] | BaseException, results: list[bytes]) -> None:
+    try:
+        if isinstance(end, BaseException):
+            raise end
+        told.session.settle(end)
+        call.service.metrics.told(told.session.name, told.facts[0])
+    except Exception as error:
+        results[told.place] = _refused(call, error)
+
+
+def _refused(call: Call, error: Exception) -> bytes:
+    problem = problem_of(error)
+    if problem.status == 500:
+        call.service.report(call.scope, error)
+    return b'{"status":%d,"body":%b}' % (problem.status, problem.answer().body)
+
+
+ROUTES = [
+    Route(
+        "POST",
+        "/v1/batch",
+        WRITER,
+        batch,
+        "Many of these at once",
+        {200: {"description": "An answer to each item, in order", "model": list[BatchResult]}},
+    ),
+]

@@ -1,0 +1,145 @@
+"""The sessions that a worker has open, by name and by the ids of their decisions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from frugalbandits.core.session import Session
+from frugalbandits.errors import UnknownDecision, UnknownSession
+from frugalbandits.stores.contract import Fact, Outcome, Store
+from frugalbandits.stores.keeping import keeper_of
+from frugalbandits.stores.session import StoredSession, check_session_name, secret_of
+from frugalbandits.stores.tokens import mark_in, mark_of
+
+__all__ = ["Hub"]
+
+#: Seconds between two looks for sessions that other workers have made: who asks for one waits for the next.
+LOOK_EVERY = 0.2
+_Found = TypeVar("_Found")
+
+
+class Hub:
+    """Sessions of one store; all of it is for the one event loop of a worker."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.secret = secret_of(store)
+        self.sessions: dict[str, StoredSession] = {}
+        self._opening: dict[str, asyncio.Task[StoredSession]] = {}
+        self._marks: dict[bytes, str] = {}
+        self._look: asyncio.Task[None] | None = None
+        self._looked = float("-inf")
+
+    # By name.
+
+    async def session(self, name: str) -> StoredSession:
+        """Return a session, opened where it was not yet."""
+        found = self.sessions.get(name)
+        return found if found is not None else await self._once(name, lambda: self._open(name))
+
+    async def _open(self, name: str) -> StoredSession:
+        return await asyncio.to_thread(StoredSession.open, self.store, known_name(name))
+
+    async def create(self, name: str, session: Session, by: str) -> tuple[StoredSession, bool]:
+        """Keep a session under a name; tell whether it is new."""
+        check_session_name(name)
+        found, new = await asyncio.to_thread(StoredSession.create, self.store, name, session, by)
+        # One copy of a session is enough: the one that is open stays.
+        kept = await self._once(name, lambda: _ready(found))
+        if kept is not found:
+            await asyncio.to_thread(found.close)
+        return kept, new
+
+    async def _once(self, name: str, make: Callable[[], Awaitable[StoredSession]]) -> StoredSession:
+        """Open a session, one at a time for each name; whoever comes meanwhile gets the same."""
+        found = self.sessions.get(name)
+        if found is not None:
+            return found
+        task = self._opening.get(name)
+        if task is None:
+            task = self._opening[name] = asyncio.ensure_future(self._keep(name, make))
+        return await asyncio.shield(task)
+
+    async def _keep(self, name: str, make: Callable[[], Awaitable[StoredSession]]) -> StoredSession:
+        try:
+            found = await make()
+            self.sessions[name] = found
+            self._marks[mark_of(self.secret, name)] = name
+            return found
+        finally:
+            del self._opening[name]
+
+    # By the id of a decision.
+
+    async def of_decision(self, id_: str) -> StoredSession:
+        """Return the session that an id says it is of; the session checks the signature."""
+        mark = mark_in(id_)
+        if mark is None:
+            raise UnknownDecision("no decision has such an id")
+        name = self._marks.get(mark)
+        if name is None:
+            await self.look()
+            name = self._marks.get(mark)
+            if name is None:
+                raise UnknownDecision("no decision has such an id")
+        found = self.sessions.get(name)
+        return found if found is not None else await self.session(name)
+
+    async def names(self) -> dict[str, int]:
+        """Return the names of all sessions, each with the number of its newest entry."""
+        everything = await asyncio.to_thread(self.store.sessions)
+        found = {name: seen for name, seen in everything.items() if not name.startswith("$")}
+        for name in found:
+            self._marks.setdefault(mark_of(self.secret, name), name)
+        return found
+
+    async def look(self) -> None:
+        """Look for sessions that others have made: at most a few times a second, for all who want to know."""
+        if self._look is None:
+            self._look = asyncio.ensure_future(self._look_soon())
+        await asyncio.shield(self._look)
+
+    async def _look_soon(self) -> None:
+        try:
+            await asyncio.sleep(max(self._looked + LOOK_EVERY - time.monotonic(), 0.0))
+        finally:
+            # Whoever comes from here on may want what this look is too early for.
+            self._look = None
+        self._looked = time.monotonic()
+        await self.names()
+
+    # Writing.
+
+    def submit(self, session: StoredSession, facts: list[Fact]) -> asyncio.Future[list[Outcome]]:
+        """Have facts written, together with what others submit meanwhile."""
+        submitted: Future[list[Outcome]] = self.store.submit(session.name, facts)
+        return asyncio.wrap_future(submitted)
+
+    async def open_all(self) -> None:
+        """Open every session in turn, so that nobody waits for it later."""
+        for name in list(await self.names()):
+            try:
+                await self.session(name)
+            except UnknownSession:
+                continue
+
+    def close(self) -> None:
+        """Say what was handed out last, and let go of the store."""
+        keeper_of(self.store).close()
+        self.store.close()
+
+
+def known_name(name: str) -> str:
+    """Return a name that a session can have; of no other is there a session."""
+    try:
+        return check_session_name(name)
+    except ValueError as error:
+        raise UnknownSession(f"no session has such a name: {error}") from None
+
+
+async def _ready(found: _Found) -> _Found:
+    return found

@@ -1,0 +1,35 @@
+"""How much the service takes at a time: one place, so that every limit has a name and a clear answer."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BATCH",
+    "BODY",
+    "BODY_SECONDS",
+    "CONCURRENCY",
+    "COUNT",
+    "HEADER_SECONDS",
+    "LOG_PAGE",
+    "OPTIONS",
+    "OPTION_NAME",
+    "SESSIONS",
+    "SESSION_PAGE",
+    "SOURCE",
+    "STANDBY",
+    "TIME_TO_LIVE",
+]
+
+BODY = 1 << 20  # bytes of a request
+BODY_SECONDS = 10.0  # until a body must have come
+HEADER_SECONDS = 10.0  # until the head of a request must have come
+CONCURRENCY = 1_000  # requests that one worker has in hand
+COUNT = 1_000  # decisions in one request
+BATCH = 1_000  # items in one request
+OPTIONS = 1_000  # of a session
+OPTION_NAME = 200  # characters
+SESSIONS = 10_000  # of a store
+SESSION_PAGE = 1_000  # sessions in one answer
+LOG_PAGE = 1_000  # entries of a log in one answer
+SOURCE = 100  # characters on who judged
+STANDBY = 20  # options that a decision names to fall back on
+TIME_TO_LIVE = 30 * 86_400.0  # seconds, where a session says nothing

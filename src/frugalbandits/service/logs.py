@@ -1,0 +1,45 @@
+"""Logs: JSON, one line an event, on standard error; never a body, a token, or the whole id of a decision."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+
+__all__ = ["configure", "logger"]
+
+
+def configure(level: str) -> None:
+    """Have everything of this process logged as lines of JSON from a level on."""
+    number = logging.getLevelNamesMapping()[level.upper()]
+    shared: list[Any] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.processors.JSONRenderer()],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    # What others log goes the same way: the keeper of sessions, the store, the server.
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.JSONRenderer(),
+        ],
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(number)
+
+
+def logger() -> Any:
+    """Return the logger of the service."""
+    return structlog.get_logger()

@@ -1,0 +1,184 @@
+"""A server that runs: one process, or several that share a socket and a store."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import uvicorn
+
+from frugalbandits.errors import InputError
+from frugalbandits.service.access import Access
+from frugalbandits.service.app import create_app
+from frugalbandits.service.logs import configure, logger
+from frugalbandits.service.metrics import FOLDER
+from frugalbandits.service.patience import Patient
+from frugalbandits.service.settings import Settings, is_loopback
+from frugalbandits.stores.opening import open_store
+
+__all__ = ["serve"]
+
+GRACE = 10  # seconds that requests have to end in
+_RESTART = 1.0  # seconds until a worker that died is started again
+_BACKLOG = 2_048
+
+
+def serve(settings: Settings, say: Callable[[str], None]) -> None:
+    """Serve until a signal says to stop; `say` is called once with where it listens."""
+    store = open_store(settings.store)
+    try:
+        access = Access(store)
+        access.refresh()
+        address, is_open = store.address, access.open
+    finally:
+        store.close()
+    if is_open and not is_loopback(settings.host):
+        raise InputError(
+            f"without tokens the service is for this machine only, but --host is {settings.host}: make one "
+            "with `frugal token add NAME --role admin`, or leave --host at 127.0.0.1"
+        )
+    listening = _bound(settings)
+    with listening:
+        say(_line(settings, listening, address, is_open))
+        # A signal ends the loop of the server; it is no error, and kills nothing.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _nothing)
+        if settings.workers == 1:
+            work(settings, listening)
+        else:
+            _supervise(settings, listening)
+
+
+def _nothing(*_: Any) -> None:
+    pass
+
+
+def _bound(settings: Settings) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, place = found[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(place)
+            listening.listen(_BACKLOG)
+        except BaseException:
+            listening.close()
+            raise
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot listen on {settings.host}, port {settings.port}: {why}") from error
+    return listening
+
+
+def _line(settings: Settings, listening: socket.socket, address: str, is_open: bool) -> str:
+    port = listening.getsockname()[1]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    count = f"{settings.workers} workers" if settings.workers > 1 else "1 worker"
+    doors = "no tokens: for this machine only" if is_open else "tokens needed"
+    return f"frugal: listening on http://{host}:{port} ({address}, {count}, {doors})"
+
+
+def work(settings: Settings, listening: socket.socket) -> None:
+    """Serve in this process until a signal comes."""
+    configure(settings.log_level)
+    app = create_app(open_store(settings.store), settings)
+    config = uvicorn.Config(
+        app,
+        http=Patient,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=GRACE,
+        backlog=_BACKLOG,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+# Several processes.
+
+
+def _worker(settings: Settings, listening: socket.socket, parent: Connection) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _nothing)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    work(settings, listening)
+
+
+def _end_with(parent: Connection) -> None:
+    """Stop when whoever started this process is gone: nobody else would."""
+    try:
+        parent.recv()
+    except (EOFError, OSError):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+class _Crew:
+    """The workers."""
+
+    def __init__(self, settings: Settings, listening: socket.socket) -> None:
+        self._context = multiprocessing.get_context("spawn")
+        self._given = settings, listening
+        self._reading, self._writing = self._context.Pipe(duplex=False)
+        self.processes = [self._start() for _ in range(settings.workers)]
+
+    def _start(self) -> multiprocessing.process.BaseProcess:
+        process = self._context.Process(target=_worker, args=(*self._given, self._reading), daemon=False)
+        process.start()
+        return process
+
+    def replace_dead(self) -> None:
+        """Start a worker for each that died."""
+        for place, process in enumerate(self.processes):
+            if not process.is_alive():
+                logger().error("a worker died", process=process.pid, code=process.exitcode)
+                process.join()
+                time.sleep(_RESTART)
+                self.processes[place] = self._start()
+
+    def end(self) -> None:
+        """Have all of them finish their requests, and wait for it."""
+        for process in self.processes:
+            if process.pid is not None and process.is_alive():
+                os.kill(process.pid, signal.SIGTERM)
+        for process in self.processes:
+            process.join(GRACE + 10)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        self._writing.close()
+
+
+def _supervise(settings: Settings, listening: socket.socket) -> None:
+    configure(settings.log_level)
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    folder = tempfile.mkdtemp(prefix="frugal-metrics-")
+    os.environ[FOLDER] = folder
+    try:
+        crew = _Crew(dataclasses.replace(settings), listening)
+        try:
+            while not stopping.wait(0.2):
+                crew.replace_dead()
+        finally:
+            crew.end()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        sys.stderr.flush()

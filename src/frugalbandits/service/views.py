@@ -1,0 +1,133 @@
+"""What the service says of sessions and decisions, as plain values."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from frugalbandits.core.session import Decision
+from frugalbandits.service import limits
+from frugalbandits.service.answers import encoded
+from frugalbandits.stores.contract import Entry
+from frugalbandits.stores.outlook import (
+    OptionNow,
+    delays_of,
+    options_of,
+    standby_of,
+    summary_of,
+    terms_of,
+    upcoming,
+)
+from frugalbandits.stores.session import StoredSession
+
+__all__ = ["Standby", "decision_view", "entry_view", "option_view", "session_view", "summary_view"]
+
+_FRESH = 1.0  # seconds for which an order to fall back on is kept
+
+
+class Standby:
+    """The options of a session in the order in which to fall back on them, written once a second."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[float, bytes]] = {}
+
+    def of(self, session: StoredSession) -> bytes:
+        """Return the list as JSON."""
+        now = time.monotonic()
+        kept = self._kept.get(session.name)
+        if kept is None or now - kept[0] > _FRESH:
+            kept = self._kept[session.name] = now, encoded(standby_of(session)[: limits.STANDBY])
+        return kept[1]
+
+
+def decision_view(decision: Decision, session: str, standby: bytes) -> bytes:
+    """Return a decision as JSON."""
+    told = encoded(
+        {
+            "id": decision.id,
+            "option": decision.option,
+            "reason": decision.reason,
+            "wanted": bool(decision.wanted),
+            "expires": decision.expires,
+            "session": session,
+        }
+    )
+    return b'%b,"standby":%b}' % (told[:-1], standby)
+
+
+def summary_view(session: StoredSession) -> dict[str, Any]:
+    """Return a session in a few numbers: what a list of sessions shows."""
+    found = summary_of(session)
+    return {
+        "name": session.name,
+        "seen": session.seen,
+        "decisions": found.decisions,
+        "told": found.told,
+        "waiting": found.waiting,
+        "options": len([each for each in found.options if each.standing != "retired"]),
+        "spent": found.spent,
+        "best": found.best,
+        "likely": next(iter(standby_of(session)), None),
+    }
+
+
+def session_view(session: StoredSession) -> dict[str, Any]:
+    """Return all that is known of a session: its explanation, money and feedback, and what comes next."""
+    explanation = session.explain()
+    told = explanation.to_dict()
+    summary = summary_of(session)
+    answers, delays = delays_of(session)
+    dearest = max(explanation.arms, key=lambda arm: arm.cost)
+    after = upcoming(session)
+    return {
+        "name": session.name,
+        "seen": session.seen,
+        **told,
+        "headline": explanation.headline,
+        "notes": explanation.notes,
+        "dearest": dearest.name,
+        "always_dearest": dearest.always,
+        "saving_dearest": dearest.always - explanation.spent,
+        "regret": {"quality": summary.quality_regret, "cost": summary.cost_regret},
+        "feedback": {
+            "told": summary.told,
+            "waiting": summary.waiting,
+            "rate": explanation.judged,
+            "mean_delay": delays / answers if answers else None,
+        },
+        "next": None if after is None else {"option": after[0], "reason": after[1]},
+        "standby": standby_of(session)[: limits.STANDBY],
+        "terms": terms_of(session),
+    }
+
+
+def option_view(option: OptionNow) -> dict[str, Any]:
+    """Return an option as it stands."""
+    return {
+        "name": option.name,
+        "cost": option.cost,
+        "standing": option.standing,
+        "decisions": option.decisions,
+        "told": option.told,
+        "spent": option.spent,
+        "mean": option.mean,
+    }
+
+
+def find_option(session: StoredSession, name: str) -> OptionNow | None:
+    """Return an option of a session, retired ones included."""
+    return next((each for each in options_of(session) if each.name == name), None)
+
+
+def entry_view(entry: Entry) -> dict[str, Any]:
+    """Return an entry of a log."""
+    fact = entry.fact
+    return {
+        "seq": entry.seq,
+        "key": fact.key,
+        "kind": fact.kind,
+        "at": fact.at,
+        "by": fact.by,
+        "body": json.loads(fact.body),
+    }

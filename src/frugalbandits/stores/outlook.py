@@ -1,0 +1,165 @@
+"""What a stored session says of itself at little cost: how options stand, what to fall back on, what comes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from frugalbandits.core.quality import AtLeast, RelativeTo
+from frugalbandits.core.session.terms import ACTIVE, STANDINGS
+from frugalbandits.stores.replica import Replica
+
+__all__ = [
+    "OptionNow",
+    "Summary",
+    "delays_of",
+    "options_of",
+    "standby_of",
+    "summary_of",
+    "terms_of",
+    "upcoming",
+]
+
+
+class OptionNow(NamedTuple):
+    """An option as it stands now; `mean` is None before its first feedback."""
+
+    name: str
+    cost: float
+    standing: str
+    decisions: int
+    told: int
+    spent: float
+    mean: float | None
+
+
+class Summary(NamedTuple):
+    """A session in a few numbers."""
+
+    decisions: int
+    told: int
+    waiting: int
+    spent: float
+    options: tuple[OptionNow, ...]
+    best: str | None
+    threshold: float | None
+    quality_regret: float | None
+    cost_regret: float | None
+
+
+def options_of(session: Replica) -> list[OptionNow]:
+    """Return the options in the order in which they came."""
+    with session._lock:
+        return [_option(session, option) for option in range(len(session._names))]
+
+
+def _option(session: Replica, option: int) -> OptionNow:
+    state, rank = session._home(option)
+    pulls = int(state.tally.pulls[rank])
+    mean: float | None = float(state.tally.sums[rank]) / pulls if pulls else None
+    past = getattr(state, "past", None)
+    if past is not None and past.cut[rank] and past.pulls[rank] > 0:
+        # What was seen before an alarm counts no more.
+        mean = min(float(past.sums[rank] / past.pulls[rank]), 1.0)
+    asked = session._asked[option]
+    return OptionNow(
+        session._names[option],
+        session._costs[option],
+        STANDINGS[session._standing[option]],
+        asked,
+        pulls,
+        session._money.spent(option, asked),
+        mean,
+    )
+
+
+def _bar(session: Replica, options: list[OptionNow]) -> float | None:
+    quality = session._quality
+    if isinstance(quality, AtLeast):
+        return float(quality.level)
+    judges = [
+        each.mean
+        for each in options
+        if each.mean is not None
+        and each.standing != "retired"
+        and (not isinstance(quality, RelativeTo) or each.name == quality.reference)
+    ]
+    return (1 - quality.alpha) * max(judges) if judges else None
+
+
+def standby_of(session: Replica) -> list[str]:
+    """Return active options in the order in which to fall back on them.
+
+    First those that look good enough, from the cheapest on; then those that do not, from the best on; then
+    those of which nothing is known, from the cheapest on.
+    """
+    options = options_of(session)
+    bar = _bar(session, options)
+
+    def place(option: OptionNow) -> tuple[int, float, float]:
+        if option.mean is None:
+            return 2, option.cost, 0.0
+        if bar is not None and option.mean >= bar:
+            return 0, option.cost, -option.mean
+        return 1, -option.mean, option.cost
+
+    active = [each for each in options if each.standing == STANDINGS[ACTIVE]]
+    return [each.name for each in sorted(active, key=place)]
+
+
+def summary_of(session: Replica) -> Summary:
+    """Return a session in a few numbers, without what an explanation weighs."""
+    with session._lock:
+        options = options_of(session)
+        waiting = sum(session._counts.waiting(option) for option in range(len(options)))
+        decisions = session._next
+        bar = _bar(session, options)
+    there = [each for each in options if each.standing != "retired"]
+    seen = [each for each in there if each.mean is not None]
+    best = max(seen, key=lambda each: (each.mean or 0.0, -each.cost)).name if seen else None
+    quality_regret = cost_regret = None
+    good = [each for each in seen if bar is not None and (each.mean or 0.0) >= bar]
+    if bar is not None and seen:
+        right = min(good or seen, key=lambda each: each.cost).cost if good else None
+        quality_regret = _sum(max(bar - (each.mean or 0.0), 0.0) * each.decisions for each in seen)
+        if right is not None:
+            cost_regret = _sum(max(each.cost - right, 0.0) * each.decisions for each in options)
+    return Summary(
+        decisions=decisions,
+        told=sum(each.told for each in options),
+        waiting=waiting,
+        spent=_sum(each.spent for each in options),
+        options=tuple(options),
+        best=best,
+        threshold=bar,
+        quality_regret=quality_regret,
+        cost_regret=cost_regret,
+    )
+
+
+def upcoming(session: Replica) -> tuple[str, str] | None:
+    """Return the option and the reason of the next decision, where it is planned already."""
+    with session._lock:
+        if session._at >= len(session._ranks):
+            return None
+        rank = session._ranks[session._at]
+        return session._by_rank[rank], session._policy.reason(session._state, rank)
+
+
+def delays_of(session: Replica) -> tuple[int, float]:
+    """Return for how many decisions feedback came, and by how many seconds it was late in all."""
+    with session._lock:
+        bins = list(session._series.bins.values())
+        return int(sum(each.answers for each in bins)), math.fsum(each.delays for each in bins)
+
+
+def terms_of(session: Replica) -> dict[str, Any]:
+    """Return what the session was told at its start beside options, bar and policy."""
+    return {"horizon": session._horizon, **session._terms._asdict()}
+
+
+def _sum(values: Any) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
