@@ -33,7 +33,7 @@ class _Told:
 async def batch(call: Call, body: Batch) -> Answer:
     """Do many things, each as its own route does it; one that fails leaves the others as they are.
 
-    What is told is submitted before anything is waited for. Where one item has a wrong form, so has the whole.
+    What is told is submitted before anything is waited for. One item of a wrong form spoils the whole.
     """
     results: list[bytes] = [_DONE] * len(body)
     told: list[_Told] = []
