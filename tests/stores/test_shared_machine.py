@@ -219,7 +219,8 @@ class Shared(RuleBasedStateMachine):
         newcomer.close()
         if not self.crashed:
             assert first.decisions == len(self.issued)
-            by_price = sum(Fraction(price) for id_, (_, price, _) in self.issued.items() if id_ not in self.billed)
+            unbilled = self.issued.keys() - self.billed.keys()
+            by_price = sum(Fraction(self.issued[id_][1]) for id_ in unbilled)
             bills = sum(Fraction(cost) for cost in self.billed.values())
             assert first.explain().spent == pytest.approx(float(by_price + bills + self.extra))
 

@@ -1,8 +1,8 @@
 """The contract of a store: a log of facts for each session, and a snapshot of what they add up to.
 
-A fact has a key, and counts once: the same key with the same body again is the same fact, with another body it
-is in conflict with the one that is there. Facts of a session are numbered from 1 on, without gaps, in the order
-in which they became durable; so whoever has read up to a number has missed nothing.
+A fact has a key, and counts once: the same key with the same kind and body again is the same fact, with
+another it is in conflict with the one that is there. Facts of a session are numbered from 1 on, without
+gaps, in the order in which they became durable; so whoever has read up to a number has missed nothing.
 
 Whoever keeps a store open may append, read and snapshot from any thread, and so may other processes.
 """
@@ -30,7 +30,7 @@ __all__ = [
     "body_of",
 ]
 
-# What became of a fact that was appended. LEFT_OUT: it is new, but another one of the same call is in conflict.
+# What became of a fact that was appended. LEFT_OUT: it is new, but another of the same call is in conflict.
 NEW = "new"
 SAME = "same"
 CONFLICT = "conflict"

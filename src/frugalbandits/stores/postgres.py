@@ -1,0 +1,385 @@
+"""A store in a PostgreSQL database, for many machines.
+
+Whoever adds to a session locks its row, in the order of ids where there are several: so numbers have no gaps,
+are in the order of the commits, and nobody waits in a circle. A group of calls is a handful of statements
+over arrays in two trips to the database, however many facts it has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeAlias
+
+from frugalbandits.errors import InputError, StoreUnavailable
+from frugalbandits.stores import schema
+from frugalbandits.stores.address import without_password
+from frugalbandits.stores.contract import LAPSING, Entry, Fact, Outcome, Snapshot
+from frugalbandits.stores.rules import Call, added, check_count, check_name, check_upto, settle
+from frugalbandits.stores.writing import WritingStore
+
+try:
+    import psycopg
+    from psycopg import conninfo
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        f"a store in PostgreSQL needs {missing.name}, which is not installed: "
+        "pip install 'frugalbandits[postgres]'",
+        name=missing.name,
+    ) from missing
+
+__all__ = ["PostgresStore"]
+
+# A connection that fails is tried again after so many seconds, then after twice as many, and so on.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+
+# A waiting reader looks by itself this often, for news whose announcement was lost.
+_NET = 1.0
+
+# How long a waiting reader may take to see that the store was closed.
+_SLICE = 0.2
+
+# What an announcement may hold is less than 8,000 bytes.
+_LONGEST_NOTE = 7_900
+
+# Held while the tables are made or changed: any number that nobody else uses.
+_MAKING = 0x66727567
+
+# A machine that is gone must not keep others waiting: not for its answer, and not for its locks.
+_DEFAULTS = {
+    "application_name": "frugalbandits",
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+_SETTINGS = """SELECT set_config('lock_timeout', '10s', false),
+    set_config('idle_in_transaction_session_timeout', '20s', false),
+    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+         THEN set_config('synchronous_commit', 'on', false) END"""
+
+_FACT = "seq, key, kind, body, at, author"
+_NAME = """INSERT INTO frugal_sessions (name) SELECT name FROM unnest(%s::text[]) AS asked (name)
+    ORDER BY name ON CONFLICT (name) DO NOTHING"""
+_IDS = "SELECT name, id FROM frugal_sessions WHERE name = ANY (%s::text[])"
+_LOCK = "SELECT id, last FROM frugal_sessions WHERE id = ANY (%s::bigint[]) ORDER BY id FOR UPDATE"
+_FIND = """SELECT session, seq, key, kind, body, at, author FROM frugal_facts
+    JOIN unnest(%s::bigint[], %s::text[]) AS asked (session, key) USING (session, key)"""
+_INSERT = f"""INSERT INTO frugal_facts (session, {_FACT}) SELECT * FROM unnest(%s::bigint[],
+    %s::bigint[], %s::text[], %s::text[], %s::text[], %s::double precision[], %s::text[])"""
+_ADVANCE = """UPDATE frugal_sessions SET last = fresh.last
+    FROM unnest(%s::bigint[], %s::bigint[]) AS fresh (id, last) WHERE frugal_sessions.id = fresh.id"""
+_READ = f"""SELECT {_FACT} FROM frugal_facts
+    WHERE session = (SELECT id FROM frugal_sessions WHERE name = %s) AND seq > %s ORDER BY seq LIMIT %s"""
+_SESSIONS = "SELECT name, last FROM frugal_sessions WHERE last > 0"
+_HEAD = "SELECT id, last FROM frugal_sessions WHERE name = %s"
+_KEEP = """INSERT INTO frugal_snapshots (session, upto, state) VALUES (%s, %s, %s)
+    ON CONFLICT (session) DO UPDATE SET upto = excluded.upto, state = excluded.state
+    WHERE excluded.upto >= frugal_snapshots.upto"""
+_LATEST = """SELECT upto, state FROM frugal_snapshots
+    WHERE session = (SELECT id FROM frugal_sessions WHERE name = %s)"""
+_CHUNK_END = """SELECT seq FROM frugal_facts
+    WHERE session = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT 1 OFFSET %s"""
+_FORGET = """DELETE FROM frugal_facts
+    WHERE session = %s AND seq > %s AND seq <= %s AND at < %s AND kind = ANY (%s::text[])"""
+_COLUMNS = """SELECT table_name, array_agg(column_name::text) FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name LIKE 'frugal\\_%' GROUP BY table_name"""
+
+_Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
+
+
+class _Link:
+    """A connection that is made when it is needed, and made anew after it was lost, but not in a hurry."""
+
+    def __init__(self, settings: Mapping[str, Any], address: str, first: str = "") -> None:
+        self._settings = settings
+        self._address = address
+        self._first = first
+        self._pause = 0.0
+        self._again = 0.0
+        self._trouble = ""
+        self.connection: _Connection | None = None
+
+    def use(self) -> _Connection:
+        """Return the connection; where the last attempt has just failed, say so at once."""
+        if self.connection is not None and not self.connection.closed:
+            return self.connection
+        self.drop()
+        if time.monotonic() < self._again:
+            raise StoreUnavailable(self._trouble)
+        try:
+            connection = psycopg.connect(autocommit=True, **self._settings)
+            try:
+                connection.execute(_SETTINGS)
+                if self._first:
+                    connection.execute(self._first)
+            except BaseException:
+                connection.close()
+                raise
+        except psycopg.Error as error:
+            self._pause = min(max(2 * self._pause, _FIRST_PAUSE), _LONGEST_PAUSE)
+            self._again = time.monotonic() + self._pause
+            self._trouble = f"cannot reach {self._address!r}: {self.words(error)}"
+            raise StoreUnavailable(self._trouble) from None
+        self._pause = 0.0
+        self.connection = connection
+        return connection
+
+    def drop(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Say in words what went wrong, and begin with a new connection next time."""
+        try:
+            yield
+        except psycopg.Error as error:
+            self.drop()
+            raise StoreUnavailable(f"cannot use {self._address!r}: {self.words(error)}") from error
+        except InputError:
+            raise
+        except BaseException:
+            self.drop()
+            raise
+
+    def words(self, error: BaseException) -> str:
+        """Return the first line of a message, without the password should it be in there."""
+        line = (str(error).strip() or type(error).__name__).splitlines()[0]
+        password = self._settings.get("password")
+        return line.replace(password, "***") if password else line
+
+
+class PostgresStore(WritingStore):
+    """The facts of sessions in the tables `frugal_...` of a PostgreSQL database; made where they are missing.
+
+    Parameters
+    ----------
+    url
+        The address of the database, as libpq takes it: "postgresql://user:password@host:port/database".
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__(without_password(url))
+        try:
+            given = conninfo.conninfo_to_dict(url)
+        except psycopg.Error:
+            # What the driver says may hold a part of the password.
+            raise InputError(f"{self.address!r} is not the address of a PostgreSQL database") from None
+        settings = {**_DEFAULTS, **given}
+        self._writes = _Link(settings, self.address)
+        self._reads = _Link(settings, self.address)
+        self._one_reader = threading.Lock()
+        self._ids: dict[str, int] = {}
+        try:
+            self._channel = _prepare(self._writes, self.address)
+            self._watch = _Link(settings, self.address, first=f"LISTEN {self._channel}")
+            self._lasts: dict[str, int] = {}
+            self._look_again = 0.0
+            self._begin()
+        except BaseException:
+            self._writes.drop()
+            self._reads.drop()
+            raise
+
+    def read(self, session: str, after: int = 0, limit: int = 10_000) -> list[Entry]:
+        """Return entries with numbers above `after`, in order."""
+        check_name("the name of a session", session)
+        after = check_count("the number to read after", after, 0)
+        limit = check_count("the limit of entries to read", limit, 1)
+        return [_entry(row) for row in self._rows(_READ, (session, after, limit))]
+
+    def latest(self, session: str) -> Snapshot | None:
+        """Return the latest snapshot of a session."""
+        check_name("the name of a session", session)
+        rows = self._rows(_LATEST, (session,))
+        return Snapshot(*rows[0]) if rows else None
+
+    def sessions(self) -> dict[str, int]:
+        """Return the names of all sessions, each with the number of its newest entry."""
+        return dict(self._rows(_SESSIONS, ()))
+
+    def _rows(self, query: str, values: tuple[Any, ...]) -> list[Any]:
+        self._check()
+        with self._one_reader:
+            self._check()
+            if self._reads.connection is not None:
+                # It may have been lost while nobody looked: reading once more does no harm.
+                with suppress(StoreUnavailable), self._reads.told():
+                    return self._reads.connection.execute(query, values).fetchall()
+            with self._reads.told():
+                return self._reads.use().execute(query, values).fetchall()
+
+    def _write(self, calls: Sequence[Call]) -> list[list[Outcome]]:
+        wanted = {(call.session, fact.key) for call in calls for fact in call.facts}
+        if not wanted:
+            return [[] for _ in calls]
+        with self._writes.told():
+            connection, last, there = self._locked(wanted)
+            outcomes = settle(calls, there, last)
+            entries = added(calls, outcomes)
+            if not entries:
+                connection.execute("ROLLBACK")
+                return outcomes
+            ids = self._ids
+            rows = [(ids[session], seq, *fact) for session, fresh in entries.items() for seq, fact in fresh]
+            heads = [(ids[session], fresh[-1].seq) for session, fresh in entries.items()]
+            with connection.pipeline():
+                connection.execute(_INSERT, [list(column) for column in zip(*rows, strict=True)])
+                connection.execute(_ADVANCE, [list(column) for column in zip(*heads, strict=True)])
+                connection.execute("COMMIT")
+        return outcomes
+
+    def _locked(
+        self, wanted: set[tuple[str, str]]
+    ) -> tuple[_Connection, dict[str, int], dict[tuple[str, str], Entry]]:
+        """Begin a transaction that has sessions to itself; return their newest numbers and what is there."""
+        connection = self._writes.connection
+        if connection is not None:
+            try:
+                return connection, *self._lock(connection, wanted)
+            except psycopg.OperationalError:
+                # The database may have been restarted while nobody wrote. Nothing was written yet: once more.
+                if not connection.closed:
+                    raise
+        connection = self._writes.use()
+        self._ids.clear()
+        return connection, *self._lock(connection, wanted)
+
+    def _lock(
+        self, connection: _Connection, wanted: set[tuple[str, str]]
+    ) -> tuple[dict[str, int], dict[tuple[str, str], Entry]]:
+        missing = sorted({session for session, _ in wanted if session not in self._ids})
+        if missing:
+            # New sessions get an id in a transaction of their own, so that whoever adds to sessions waits for
+            # nothing but their locks. A session without entries is nowhere to be seen.
+            connection.execute(_NAME, [missing])
+            self._ids.update(connection.execute(_IDS, [missing]).fetchall())
+        names = {self._ids[session]: session for session, _ in wanted}
+        sessions, keys = zip(*((self._ids[session], key) for session, key in wanted), strict=True)
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            heads = connection.execute(_LOCK, [sorted(names)])
+            # After the lock, so that it sees what was committed until then; nobody can add to that now.
+            found = connection.execute(_FIND, [list(sessions), list(keys)])
+            last = {names[number]: int(newest) for number, newest in heads.fetchall()}
+            there = {(names[row[0]], str(row[2])): _entry(row[1:]) for row in found.fetchall()}
+        if len(last) < len(names):
+            raise psycopg.DataError("someone has removed its sessions")
+        return last, there
+
+    def _announce(self, newest: Mapping[str, int]) -> None:
+        # After the commit, because commits that announce something wait for each other's disk.
+        note = json.dumps(newest, ensure_ascii=False)
+        if len(note.encode()) > _LONGEST_NOTE:
+            note = ""  # look for yourself
+        with suppress(StoreUnavailable), self._writes.told():
+            self._writes.use().execute("SELECT pg_notify(%s, %s)", [self._channel, note])
+
+    @contextmanager
+    def _changing(self) -> Iterator[_Connection]:
+        with self._writes.told():
+            connection = self._writes.use()
+            with connection.transaction():
+                yield connection
+
+    def _keep(self, session: str, upto: int, state: str) -> None:
+        with self._changing() as connection:
+            number, last = connection.execute(_HEAD, [session]).fetchone() or (0, 0)
+            check_upto(session, upto, last)
+            connection.execute(_KEEP, [number, upto, state])
+
+    def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
+        with self._changing() as connection:
+            number, _ = connection.execute(_HEAD, [session]).fetchone() or (0, 0)
+            end = connection.execute(_CHUNK_END, [number, after, upto, chunk - 1]).fetchone()
+            reached = upto if end is None else int(end[0])
+            connection.execute(_FORGET, [number, after, reached, before, sorted(LAPSING)])
+        return reached
+
+    def _newest(self) -> Mapping[str, int]:
+        with self._watch.told():
+            new = self._watch.connection is None
+            connection = self._watch.use()
+            if new or time.monotonic() >= self._look_again:
+                self._lasts = dict(connection.execute(_SESSIONS).fetchall())
+                self._look_again = time.monotonic() + _NET
+        return self._lasts
+
+    def _wait_for_change(self, seconds: float) -> None:
+        left = min(seconds, _SLICE, max(self._look_again - time.monotonic(), 0.0))
+        with suppress(StoreUnavailable), self._watch.told():
+            # The first announcement ends the wait; those that came with it are taken along.
+            for note in self._watch.use().notifies(timeout=left, stop_after=1):
+                if not note.payload:
+                    self._look_again = 0.0
+                    continue
+                for name, last in json.loads(note.payload).items():
+                    self._lasts[name] = max(last, self._lasts.get(name, 0))
+
+    def _release(self) -> None:
+        with self._looking, self._one_reader:
+            for link in (self._writes, self._reads, self._watch):
+                link.drop()
+
+
+def _entry(row: Sequence[Any]) -> Entry:
+    return Entry(row[0], Fact(*row[1:]))
+
+
+def _prepare(link: _Link, address: str) -> str:
+    """Make the tables, or bring them up to date; return the channel on which news are announced."""
+    connection = link.use()
+    try:
+        (encoding, place) = connection.execute(
+            "SELECT current_setting('server_encoding'), current_schema()"
+        ).fetchone() or ("", None)
+        if encoding != "UTF8":
+            raise InputError(f"cannot use {address!r}: its encoding is {encoding}, and must be UTF8")
+        if place is None:
+            raise InputError(f"cannot use {address!r}: it has no schema to make tables in (see search_path)")
+        if _check_ours(connection, address) < len(schema.LADDER):
+            with connection.transaction():
+                # Two processes that open a new database at once: the second finds it made.
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MAKING])
+                version = _check_ours(connection, address)
+                if version == 0:
+                    connection.execute("CREATE TABLE frugal_store (version INTEGER NOT NULL)")
+                    connection.execute("INSERT INTO frugal_store (version) VALUES (0)")
+                for statement in schema.steps(version, schema.POSTGRES):
+                    connection.execute(statement)
+                connection.execute("UPDATE frugal_store SET version = %s", [len(schema.LADDER)])
+        schema.check_columns(address, _columns(connection))
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"cannot use {address!r}: {link.words(error)}") from error
+    except psycopg.Error as error:
+        raise InputError(f"cannot use {address!r}: {link.words(error)}") from error
+    # A channel is heard in the whole database, but tables may be in several of its schemas.
+    return f"frugal_{hashlib.sha256(str(place).encode()).hexdigest()[:16]}"
+
+
+def _check_ours(connection: _Connection, address: str) -> int:
+    """Return the version of our tables, 0 where there are none; refuse tables of others."""
+    columns = _columns(connection)
+    if "frugal_store" not in columns:
+        taken = sorted(set(columns) & set(schema.COLUMNS))
+        if taken:
+            raise InputError(f"cannot use {address!r}: its table {taken[0]} is not of this package")
+        return 0
+    rows = []
+    if columns["frugal_store"] == {"version"}:
+        rows = connection.execute("SELECT version FROM frugal_store").fetchall()
+    if len(rows) != 1 or not isinstance(rows[0][0], int):
+        raise InputError(f"cannot use {address!r}: its table frugal_store is not of this package")
+    schema.check_version(address, rows[0][0])
+    return int(rows[0][0])
+
+
+def _columns(connection: _Connection) -> dict[str, set[str]]:
+    return {str(table): set(columns) for table, columns in connection.execute(_COLUMNS).fetchall()}

@@ -1,0 +1,361 @@
+"""A store in one file, for one machine: SQLite, durable at every commit, shared by as many processes as like.
+
+Needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from frugalbandits.core.files import check_writable
+from frugalbandits.errors import InputError, StoreUnavailable
+from frugalbandits.stores import schema
+from frugalbandits.stores.contract import LAPSING, Entry, Fact, Outcome, Snapshot
+from frugalbandits.stores.rules import Call, added, check_count, check_name, check_upto, settle
+from frugalbandits.stores.writing import WritingStore
+
+__all__ = ["SQLiteStore"]
+
+# How often a waiting reader looks; that costs one look at shared memory.
+_POLL = 0.1
+
+# Connections for reading that are kept open between calls.
+_IDLE = 8
+
+_FACT = "seq, key, kind, body, at, author"
+_FIND = f"SELECT {_FACT} FROM frugal_facts WHERE session = ? AND key = ?"
+_READ = f"""SELECT {_FACT} FROM frugal_facts
+    WHERE session = (SELECT id FROM frugal_sessions WHERE name = ?) AND seq > ? ORDER BY seq LIMIT ?"""
+_INSERT = f"INSERT INTO frugal_facts (session, {_FACT}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ADVANCE = "UPDATE frugal_sessions SET last = ? WHERE id = ?"
+_KEEP = """INSERT INTO frugal_snapshots (session, upto, state) VALUES (?, ?, ?)
+    ON CONFLICT (session) DO UPDATE SET upto = excluded.upto, state = excluded.state
+    WHERE excluded.upto >= frugal_snapshots.upto"""
+_LATEST = """SELECT upto, state FROM frugal_snapshots
+    WHERE session = (SELECT id FROM frugal_sessions WHERE name = ?)"""
+_CHUNK_END = """SELECT seq FROM frugal_facts
+    WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT 1 OFFSET ?"""
+_FORGET = f"""DELETE FROM frugal_facts WHERE session = ? AND seq > ? AND seq <= ? AND at < ?
+    AND kind IN ({", ".join("?" for _ in LAPSING)})"""
+
+
+class SQLiteStore(WritingStore):
+    """The facts of sessions in an SQLite file.
+
+    Parameters
+    ----------
+    path
+        The file; made where it is missing, its folder is not.
+    address
+        What to call it in messages.
+    patience
+        So many seconds a write waits for other processes that write to the file before it is given up.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from frugalbandits.stores import Fact
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with SQLiteStore(f"{folder}/decisions.db") as store:
+    ...         outcomes = store.append("router", [Fact("d1", "reward", "{}", at=0.0, by="w1")])
+    ...     with SQLiteStore(f"{folder}/decisions.db") as store:
+    ...         store.sessions()
+    {'router': 1}
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, address: str | None = None, patience: float = 5.0
+    ) -> None:
+        super().__init__(address if address is not None else f"sqlite:///{os.fspath(path)}")
+        self._path = _usable(path)
+        self._patience = patience
+        self._idle: list[sqlite3.Connection] = []
+        self._pool = threading.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._watcher: sqlite3.Connection | None = None
+        self._version: int | None = None
+        self._lasts: dict[str, int] = {}
+        _prepare(self._path, self.address, patience)
+        self._file = _identity(self._path)
+        self._begin()
+
+    def read(self, session: str, after: int = 0, limit: int = 10_000) -> list[Entry]:
+        """Return entries with numbers above `after`, in order."""
+        check_name("the name of a session", session)
+        after = check_count("the number to read after", after, 0)
+        limit = check_count("the limit of entries to read", limit, 1)
+        with self._reading() as connection:
+            return [_entry(row) for row in connection.execute(_READ, (session, after, limit))]
+
+    def latest(self, session: str) -> Snapshot | None:
+        """Return the latest snapshot of a session."""
+        check_name("the name of a session", session)
+        with self._reading() as connection:
+            row = connection.execute(_LATEST, (session,)).fetchone()
+            return None if row is None else Snapshot(*row)
+
+    def sessions(self) -> dict[str, int]:
+        """Return the names of all sessions, each with the number of its newest entry."""
+        with self._reading() as connection:
+            return _sessions(connection)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection to one thread."""
+        self._check()
+        with self._told("read"):
+            with self._pool:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                connection = _connect(self._path, self._patience)
+            try:
+                yield connection
+            except BaseException:
+                connection.close()
+                raise
+            with self._pool:
+                if len(self._idle) < _IDLE and not self._ending.is_set():
+                    self._idle.append(connection)
+                    return
+            connection.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection of the thread that writes, in a transaction of which all stays or nothing."""
+        with self._told("write"):
+            # A file that was removed or replaced could still be written to, and nobody would ever read it.
+            if _identity(self._path) != self._file:
+                raise StoreUnavailable(f"cannot write {str(self._path)!r}: the file was moved or replaced")
+            if self._writer is None:
+                self._writer = _connect(self._path, self._patience)
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                if self._writer.in_transaction:
+                    self._writer.execute("COMMIT")
+            except InputError:
+                self._writer.execute("ROLLBACK")
+                raise
+            except BaseException:
+                # Closing rolls back, and whatever the trouble was, the next one begins afresh.
+                self._writer.close()
+                self._writer = None
+                raise
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """Say in words what stands in the way."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"cannot {what} {str(self._path)!r}: {_words(error)}") from error
+        except OSError as error:
+            raise StoreUnavailable(f"cannot {what} {str(self._path)!r}: {error.strerror}") from error
+
+    def _write(self, calls: Sequence[Call]) -> list[list[Outcome]]:
+        with self._writing() as connection:
+            ids: dict[str, int] = {}
+            last: dict[str, int] = {}
+            there: dict[tuple[str, str], Entry] = {}
+            for session, facts in calls:
+                if session not in last:
+                    known = _head(connection, session)
+                    last[session] = 0
+                    if known is not None:
+                        ids[session], last[session] = known
+                if session in ids:
+                    for fact in facts:
+                        row = connection.execute(_FIND, (ids[session], fact.key)).fetchone()
+                        if row is not None:
+                            there[session, fact.key] = _entry(row)
+            outcomes = settle(calls, there, last)
+            entries = added(calls, outcomes)
+            if not entries:
+                connection.execute("ROLLBACK")
+            for session, fresh in entries.items():
+                if session not in ids:
+                    made = connection.execute("INSERT INTO frugal_sessions (name) VALUES (?)", (session,))
+                    ids[session] = int(made.lastrowid or 0)
+                number = ids[session]
+                connection.executemany(_INSERT, ((number, seq, *fact) for seq, fact in fresh))
+                connection.execute(_ADVANCE, (last[session], number))
+        return outcomes
+
+    def _keep(self, session: str, upto: int, state: str) -> None:
+        with self._writing() as connection:
+            number, last = _head(connection, session) or (0, 0)
+            check_upto(session, upto, last)
+            connection.execute(_KEEP, (number, upto, state))
+
+    def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
+        with self._writing() as connection:
+            number, _ = _head(connection, session) or (0, 0)
+            end = connection.execute(_CHUNK_END, (number, after, upto, chunk - 1)).fetchone()
+            reached = upto if end is None else int(end[0])
+            connection.execute(_FORGET, (number, after, reached, before, *sorted(LAPSING)))
+        return reached
+
+    def _newest(self) -> Mapping[str, int]:
+        try:
+            with self._told("read"):
+                if self._watcher is None:
+                    self._version = None
+                    self._watcher = _connect(self._path, self._patience)
+                # The version first: what is committed in between is looked at once more, and never missed.
+                (version,) = self._watcher.execute("PRAGMA data_version").fetchone()
+                if version != self._version:
+                    self._lasts = _sessions(self._watcher)
+                    self._version = version
+        except StoreUnavailable:
+            if self._watcher is not None:
+                self._watcher.close()
+                self._watcher = None
+            raise
+        return self._lasts
+
+    def _wait_for_change(self, seconds: float) -> None:
+        self._ending.wait(min(seconds, _POLL))
+
+    def _release(self) -> None:
+        with self._looking, self._pool:
+            for connection in (self._writer, self._watcher, *self._idle):
+                if connection is not None:
+                    connection.close()
+            self._writer = self._watcher = None
+            self._idle.clear()
+
+
+def _usable(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that is there or can be made, or say why there is none."""
+    target = Path(path)
+    shown = str(target)
+    if target.name == ":memory:":
+        raise InputError(f"{shown!r} is no file; a store in memory has the address 'memory:'")
+    if "\0" in shown:
+        raise InputError(f"cannot open {shown!r}: the name of a file must not contain NUL")
+    # SQLite keeps a log and shared memory beside the file: the folder must be writable too.
+    check_writable(target)
+    if target.exists() and not os.access(target, os.R_OK | os.W_OK):
+        raise InputError(f"cannot open {shown!r}: the file is not readable and writable")
+    return target.absolute()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _connect(path: Path, patience: float, mode: str = "rw") -> sqlite3.Connection:
+    """Open a file so that what is committed is on the disk."""
+    # Only one thread at a time uses a connection, but it need not be the one that made it.
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        # On a Mac, a disk that says "written" has it in its own memory only, unless asked like this.
+        connection.execute("PRAGMA fullfsync = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(path: Path, address: str, patience: float) -> None:
+    """Make the tables, or bring them up to date; leave what is not ours as it is."""
+    until = time.monotonic() + patience
+    try:
+        connection = _connect(path, patience, mode="rwc")
+        try:
+            _check_ours(connection, address)
+            _log_ahead(connection, path, until)
+            connection.execute("BEGIN IMMEDIATE")
+            # Another process may have made the tables just now.
+            version = _check_ours(connection, address)
+            for statement in schema.steps(version, schema.SQLITE):
+                connection.execute(statement)
+            if version < len(schema.LADDER):
+                connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {len(schema.LADDER)}")
+            schema.check_columns(address, _columns(connection))
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        raise StoreUnavailable(f"cannot open {str(path)!r}: {_words(error)}") from error
+    except sqlite3.DatabaseError as error:
+        raise InputError(f"cannot use {str(path)!r}: {error}") from error
+
+
+def _check_ours(connection: sqlite3.Connection, address: str) -> int:
+    """Return the version of a file of ours, 0 for an empty one; refuse all others."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application != schema.APPLICATION and (application or version or tables):
+        raise InputError(f"cannot use {address!r}: it is an SQLite database of another application")
+    schema.check_version(address, version)
+    return int(version)
+
+
+def _log_ahead(connection: sqlite3.Connection, path: Path, until: float) -> None:
+    """Switch to a write-ahead log, for good: readers and the writer then do not wait for each other."""
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            # Two processes that switch at once do not wait for each other, whatever their patience.
+            if not _busy(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+            continue
+        if mode != "wal":
+            raise InputError(
+                f"cannot use {str(path)!r}: no write-ahead log can be kept there, as on a network"
+            )
+        return
+
+
+def _columns(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    return {
+        table: {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}
+        for table in schema.COLUMNS
+    }
+
+
+def _sessions(connection: sqlite3.Connection) -> dict[str, int]:
+    return dict(connection.execute("SELECT name, last FROM frugal_sessions").fetchall())
+
+
+def _head(connection: sqlite3.Connection, session: str) -> tuple[int, int] | None:
+    """Return the id of a session, and the number of its newest entry."""
+    found: tuple[int, int] | None = connection.execute(
+        "SELECT id, last FROM frugal_sessions WHERE name = ?", (session,)
+    ).fetchone()
+    return found
+
+
+def _entry(row: tuple[int, str, str, str, float, str]) -> Entry:
+    return Entry(row[0], Fact(*row[1:]))
+
+
+def _busy(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _words(error: sqlite3.Error) -> str:
+    """Return what happened, with what it means where that is not plain."""
+    if _busy(error):
+        return "other processes have been writing to it for too long"
+    return str(error)

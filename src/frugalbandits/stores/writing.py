@@ -1,0 +1,299 @@
+"""One thread that writes: what has queued up while it was busy becomes durable in one transaction.
+
+A commit that reaches the disk takes milliseconds, however much is in it. So calls wait in a queue while the
+one before is being committed, and then go together; the more callers there are, the larger the groups.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from frugalbandits.errors import StoreUnavailable
+from frugalbandits.stores.contract import Entry, Fact, Listener, Outcome, Store
+from frugalbandits.stores.rules import Call, added, check_count, check_name, check_text, checked
+
+__all__ = ["WritingStore"]
+
+_log = logging.getLogger("frugalbandits")
+_Answer = TypeVar("_Answer")
+
+# A group ends with the call that brings it to so many facts: whoever waits for a lock waits for one group.
+_GROUP = 2_000
+
+# How many entries are looked at in one transaction when old ones go, so that writers get in between.
+_CHUNK = 5_000
+
+# How long `news` waits before it looks again at a store that cannot be reached.
+_TROUBLE = 0.25
+
+
+class _Waiting(NamedTuple):
+    call: Call
+    future: Future[list[Outcome]]
+
+
+class _Task(NamedTuple):
+    work: Callable[[], Any]
+    future: Future[Any]
+
+
+class WritingStore(Store):
+    """A store with a thread that writes for all others, and that tells listeners.
+
+    Subclasses say how a group of calls is written, and how to find out what is new; they call `_begin` when
+    they are ready.
+    """
+
+    #: How many transactions have added entries so far.
+    commits: int
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.commits = 0
+        self._owner = os.getpid()
+        self._queue: list[_Waiting | _Task] = []
+        self._ready = threading.Condition()
+        self._closed = False
+        self._ending = threading.Event()
+        self._listeners: dict[str, Listener] = {}
+        self._looking = threading.Lock()
+        self._before: frozenset[str] = frozenset()
+        self._thread = threading.Thread(target=self._work, name=f"writes to {address}", daemon=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r})"
+
+    def _begin(self) -> None:
+        self._before = frozenset(self.sessions())
+        self._thread.start()
+
+    # What a subclass does. All but `_newest`, `_wait_for_change` run in the thread that writes.
+
+    @abstractmethod
+    def _write(self, calls: Sequence[Call]) -> list[list[Outcome]]:
+        """Write calls in one transaction, and return what became of their facts once that is durable."""
+
+    @abstractmethod
+    def _keep(self, session: str, upto: int, state: str) -> None:
+        """Keep a snapshot in one transaction, unless a later one is there."""
+
+    @abstractmethod
+    def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
+        """Let old entries go among the next `chunk` ones after a number; return how far that went."""
+
+    def _announce(self, newest: Mapping[str, int]) -> None:
+        """Tell other processes which sessions have new entries."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Let go of everything; nobody writes or waits for news any more."""
+
+    @abstractmethod
+    def _newest(self) -> Mapping[str, int]:
+        """Return the newest numbers of all sessions."""
+
+    @abstractmethod
+    def _wait_for_change(self, seconds: float) -> None:
+        """Return when there may be something new since `_newest`, or a little earlier or later."""
+
+    # What callers do.
+
+    def append(self, session: str, facts: Sequence[Fact]) -> list[Outcome]:
+        """Add facts to the log of a session, all or nothing; durable when it returns."""
+        return self._result(self.submit(session, facts))
+
+    def submit(self, session: str, facts: Sequence[Fact]) -> Future[list[Outcome]]:
+        """Add facts to the log of a session without waiting until they are durable."""
+        waiting = _Waiting(checked(session, facts), Future())
+        self._enqueue(waiting)
+        return waiting.future
+
+    def snapshot(self, session: str, upto: int, state: str, forget_before: float | None = None) -> None:
+        """Keep a snapshot, unless a later one is there; entries older than `forget_before` go."""
+        check_name("the name of a session", session)
+        check_text(f"the snapshot of session {session!r}", state)
+        upto = check_count("the number of the last entry in a snapshot", upto, 1)
+        self._run(partial(self._keep, session, upto, state))
+        after = 0
+        while forget_before is not None and after < upto:
+            after = self._run(partial(self._forget, session, after, upto, forget_before, _CHUNK))
+
+    def news(self, seen: Mapping[str, int], timeout: float) -> dict[str, int]:
+        """Wait until a session has entries beyond those seen, but not longer than so many seconds.
+
+        Where the store cannot be reached, this tries again until the time is up, and then says so.
+        """
+        self._check()
+        until = time.monotonic() + max(timeout, 0.0)
+        with self._looking:
+            while True:
+                trouble = None
+                newest: Mapping[str, int] = {}
+                try:
+                    newest = self._newest()
+                except StoreUnavailable as error:
+                    trouble = error
+                found = {
+                    name: last
+                    for name, last in newest.items()
+                    if last > seen.get(name, last if name in self._before else 0)
+                }
+                left = until - time.monotonic()
+                if found or self._ending.is_set():
+                    return found
+                if left <= 0 and trouble is not None:
+                    raise trouble
+                if left <= 0:
+                    return {}
+                if trouble is not None:
+                    self._ending.wait(min(left, _TROUBLE))
+                else:
+                    self._wait_for_change(left)
+
+    def listen(self, session: str, listener: Listener | None) -> None:
+        """Have entries that this store object adds to a session handed to a listener; None ends that."""
+        self._check()
+        check_name("the name of a session", session)
+        if listener is None:
+            self._listeners.pop(session, None)
+        else:
+            self._listeners[session] = listener
+
+    def close(self) -> None:
+        """Finish what was submitted, and let go of everything. Closing twice is the same as once."""
+        # A process that was forked off has no thread that writes, and its locks may be held by nobody.
+        if os.getpid() != self._owner:
+            return
+        with self._ready:
+            self._closed = True
+            self._ending.set()
+            self._ready.notify()
+        # A listener may close the store: the thread then ends by itself when the queue is empty.
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    # How it goes.
+
+    def _check(self) -> None:
+        """Refuse to go on with a store that was closed, or that another process has opened."""
+        if os.getpid() != self._owner:
+            raise StoreUnavailable(
+                f"{self.address!r} was opened before this process was forked: open it anew here"
+            )
+        if self._closed:
+            raise StoreUnavailable(f"{self.address!r} was closed")
+
+    def _enqueue(self, item: _Waiting | _Task) -> None:
+        self._check()
+        with self._ready:
+            self._check()
+            self._queue.append(item)
+            self._ready.notify()
+
+    def _run(self, work: Callable[[], _Answer]) -> _Answer:
+        """Have something done by the thread that writes."""
+        future: Future[_Answer] = Future()
+        self._enqueue(_Task(work, future))
+        return self._result(future)
+
+    def _result(self, future: Future[_Answer]) -> _Answer:
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("a listener must not wait for the store that called it: use submit")
+        return future.result()
+
+    def _work(self) -> None:
+        try:
+            while True:
+                with self._ready:
+                    while not self._queue and not self._closed:
+                        self._ready.wait()
+                    group, tasks = self._take()
+                if not group and not tasks:
+                    return
+                if group:
+                    self._write_group(group)
+                for task in tasks:
+                    self._do(task)
+        finally:
+            self._release()
+
+    def _take(self) -> tuple[list[_Waiting], list[_Task]]:
+        """Take what has queued up, but not more than a group holds."""
+        group: list[_Waiting] = []
+        tasks: list[_Task] = []
+        facts = taken = 0
+        for item in self._queue:
+            if facts >= _GROUP:
+                break
+            taken += 1
+            if isinstance(item, _Task):
+                tasks.append(item)
+            else:
+                facts += max(len(item.call.facts), 1)
+                group.append(item)
+        del self._queue[:taken]
+        return group, tasks
+
+    def _write_group(self, group: list[_Waiting]) -> None:
+        # Whoever has given up waiting before it was written gets nothing written.
+        group = [waiting for waiting in group if waiting.future.set_running_or_notify_cancel()]
+        calls = [waiting.call for waiting in group]
+        if not calls:
+            return
+        try:
+            outcomes = self._write(calls)
+        except BaseException as error:
+            for waiting in group:
+                waiting.future.set_exception(_own(error))
+            return
+        entries = added(calls, outcomes)
+        if entries:
+            self.commits += 1
+        for session, fresh in entries.items():
+            self._tell(session, fresh)
+        for waiting, told in zip(group, outcomes, strict=True):
+            waiting.future.set_result(told)
+        if entries:
+            try:
+                self._announce({session: fresh[-1].seq for session, fresh in entries.items()})
+            except Exception:
+                # Others find out when they look, and this thread must live on.
+                _log.exception("could not announce what is new in %r", self.address)
+
+    def _tell(self, session: str, entries: list[Entry]) -> None:
+        listener = self._listeners.get(session)
+        if listener is None:
+            return
+        try:
+            listener(session, entries)
+        except Exception:
+            # The facts are durable whatever the listener makes of them, and their callers must hear so.
+            _log.exception("the listener of session %r failed on entries from %d on", session, entries[0].seq)
+
+    @staticmethod
+    def _do(task: _Task) -> None:
+        if not task.future.set_running_or_notify_cancel():
+            return
+        try:
+            answer = task.work()
+        except BaseException as error:
+            task.future.set_exception(error)
+        else:
+            task.future.set_result(answer)
+
+
+def _own(error: BaseException) -> BaseException:
+    """Return an error for one caller: one that several threads raise would gather the traces of all."""
+    if not isinstance(error, StoreUnavailable):
+        return error
+    own = StoreUnavailable(*error.args)
+    own.__cause__ = error.__cause__
+    return own
