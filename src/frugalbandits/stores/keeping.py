@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Protocol
 
-from frugalbandits.errors import StoreUnavailable
+from frugalbandits.errors import StoreClosed, StoreUnavailable
 from frugalbandits.stores.contract import Entry, Store
 
 __all__ = ["Keeper", "keeper_of"]
@@ -125,6 +125,8 @@ class Keeper:
                         session.flush()
                         session.snapshot_if_due()
                 failures = 0
+            except StoreClosed:
+                return
             except StoreUnavailable as error:
                 failures += 1
                 wait = min(0.1 * 2**failures, LONGEST_WAIT)

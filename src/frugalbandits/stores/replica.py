@@ -67,6 +67,7 @@ class Replica(Session):
     _tokens: Tokens
     _money: Ledger
     _history: SharedHistory
+    _plans_to_explain = True  # others may have told much since this worker planned
 
     def _found(self, name: str, secret: bytes) -> None:
         """Begin with nothing but a name; what follows comes from the log or from a snapshot."""
