@@ -88,7 +88,10 @@ class Served:
         self.line = self.process.stdout.readline()
         if not self.line.startswith("frugal: listening on http://"):
             self.process.wait()
-            raise AssertionError(self.log())
+            self.process.stdout.close()
+            told = self.log()
+            self.errors.close()
+            raise AssertionError(told)
         self.url = self.line.split()[3]
         self.client = httpx.Client(base_url=self.url, timeout=20)
 
@@ -102,7 +105,12 @@ class Served:
     def stop(self, how: int = signal.SIGTERM) -> int:
         self.client.close()
         self.process.send_signal(how)
-        code = self.process.wait(timeout=30)
+        try:
+            code = self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            code = -9
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
@@ -113,6 +121,9 @@ class Served:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.stop()
+        self.client.close()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
         self.errors.close()
 
 
