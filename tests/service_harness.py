@@ -79,25 +79,27 @@ class Served:
     """A real `frugal serve`, on a port that is free."""
 
     def __init__(self, *arguments: str, **environment: str) -> None:
-        self.errors = tempfile.TemporaryFile("w+")
+        self._folder = tempfile.TemporaryDirectory()
+        self._errors = Path(self._folder.name, "errors")
         command = [sys.executable, "-m", "frugalbandits.cli", "serve", "--port", "0", *arguments]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env={**os.environ, **environment}
-        )
+        env = {**os.environ, **environment}
+        with self._errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env
+            )
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
         if not self.line.startswith("frugal: listening on http://"):
             self.process.wait()
             self.process.stdout.close()
             told = self.log()
-            self.errors.close()
+            self._folder.cleanup()
             raise AssertionError(told)
         self.url = self.line.split()[3]
         self.client = httpx.Client(base_url=self.url, timeout=20)
 
     def log(self) -> str:
-        self.errors.seek(0)
-        return self.errors.read()
+        return self._errors.read_text()
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log().splitlines()]
@@ -124,7 +126,7 @@ class Served:
         self.client.close()
         assert self.process.stdout is not None
         self.process.stdout.close()
-        self.errors.close()
+        self._folder.cleanup()
 
 
 def sqlite(folder: Path) -> str:
