@@ -156,7 +156,7 @@ def _measured(old: Worker, new: Worker, policy: str, effort: Effort) -> tuple[fl
 
 
 def _unanswered(effort: Effort) -> str:
-    live = effort.unanswered / 50_000  # a twentieth of them wait at a time
+    live = effort.unanswered / 50_000  # a fiftieth of them wait at a time
     highest = json.loads(_run(_UNANSWERED, str(effort.unanswered), str(live)))
     rows = [[f"{effort.unanswered * (i + 1) // 10:,}", f"{most:.0f}"] for i, most in enumerate(highest)]
     text = TEXT_MEMORY.format(number=effort.unanswered, live=live, waiting=round(1_000 * live), flat=FLAT)
