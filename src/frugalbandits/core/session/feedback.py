@@ -19,12 +19,11 @@ class Decision(NamedTuple):
     """One decision: tell its `id` what the option `arm` was worth, and what it cost if that was a surprise.
 
     `wanted` says whether feedback on it is worth a judgement; what is told all the same counts as any other.
-    `id` is a text where the session is kept in a store. `expires` is when feedback comes too late, in seconds
-    since 1970, as far as that is known when it is handed out. `fallback` marks a decision that a client made
-    by itself while the service could not be reached.
+    `expires` is when feedback comes too late, in seconds since 1970, as far as that is known when it is
+    handed out. `fallback` marks a decision that a client made by itself while the service was out of reach.
     """
 
-    id: int | str
+    id: Any  # opaque: a whole number, or a text where the session is kept in a store
     arm: str
     reason: str
     metadata: Any = None
