@@ -185,7 +185,7 @@ def test_a_session_of_its_own_can_be_made_of_it_and_the_other_way_round(address)
 def test_two_that_do_not_know_of_each_other_learn_what_the_other_was_told(address):
     with shop(address) as one, shop(address) as two:
         for _ in range(10):
-            two.tell(one.ask().id, 1.0)
+            two.tell(one.ask(among=["small"]).id, 1.0)
         until(lambda: one.explain().arms[0].pulls == 10)
         until(lambda: one.decisions == two.decisions == 10)
         one.pause("small")
@@ -335,3 +335,50 @@ def test_what_is_noticed_by_several_is_one_line(address):
         alarms = [change for change in one.changes() if change.kind == "alarm"]
         assert len(alarms) == 1 and alarms[0].option == "small"
         assert one.changes()[-1:] == two.changes()[-1:]
+
+
+def test_a_worker_that_was_away_until_its_facts_had_gone_goes_on_from_a_snapshot(address, clock):
+    with shop(address, time_to_live=100) as one, shop(address, time_to_live=100) as two:
+        keeper = keeping.keeper_of(two.store)
+        keeper.detach(two)  # it hears of nothing
+        two.ask(3, among=["small"])
+        two.flush()
+        two.ask(2, among=["small"])
+        for _ in range(20):
+            one.tell_many({decision.id: 1.0 for decision in one.ask(3, among=["large"])})
+            clock.now += 50
+        one.flush()
+        one.set_cost("medium", 0.9)
+        one.snapshot()
+        assert (
+            one.store.read("shop", two.seen)[0].seq > two.seen + 1
+        )  # what comes next is not there to be read
+        two.catch_up()
+        assert two.seen == one.seen
+        assert two.explain().arms[-1].pulls == 60
+        assert two.decisions == one.decisions + 2  # its own that it has not said yet
+        two.flush()
+        one.catch_up()
+        assert two.decisions == one.decisions == 65
+        keeper.attach(two)
+        one.tell(two.ask(among=["small"]).id, 1.0)
+        until(lambda: two.explain().arms[0].pulls == 1)
+
+
+def test_sessions_that_nobody_has_open_keep_no_keeper_busy(address):
+    with shop(address) as session, shop(address, name="other") as other:
+        other.close()
+        asked = 0
+        inside = type(session.store).news
+
+        def news(store, seen, timeout):
+            nonlocal asked
+            asked += 1
+            return inside(store, seen, timeout)
+
+        type(session.store).news = news
+        try:
+            time.sleep(1.0)
+        finally:
+            type(session.store).news = inside
+        assert asked < 20

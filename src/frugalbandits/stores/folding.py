@@ -55,8 +55,7 @@ class Folding(Replica):
     def _take_count(self, entry: Entry, body: dict[str, Any]) -> None:
         bin_ = self._series.bin(entry.fact.at)
         mine = body["w"] == self._worker
-        if mine:
-            self._in_flight.pop(int(entry.fact.key.rpartition(":")[2]), None)
+        self._in_flight.pop(entry.fact.key, None)
         for option, epoch, slot, count in body["n"]:
             if not mine:
                 self._count(option, epoch, self._counts.hand_out(epoch, slot, option, count))

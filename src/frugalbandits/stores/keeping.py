@@ -21,6 +21,7 @@ from frugalbandits.stores.contract import Entry, Store
 __all__ = ["Keeper", "keeper_of"]
 
 EVERY = 1.0  # seconds between two words on what was handed out
+PAUSE = 0.02  # seconds between two readings, so that a busy log is read in larger parts
 LONGEST_WAIT = 10.0  # seconds until a store that cannot be reached is tried again
 
 _log = logging.getLogger("frugalbandits")
@@ -60,6 +61,7 @@ class Keeper:
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
+        self._others: dict[str, int] = {}  # sessions that nobody has open here, as far as they were heard of
         self.lag = 0.0  # seconds that the last reading of others' entries took to come
 
     def attach(self, session: Kept) -> None:
@@ -116,7 +118,7 @@ class Keeper:
         wait, failures = 0.0, 0
         due = time.monotonic() + EVERY
         while not self._closed.wait(wait):
-            wait = 0.0
+            wait = PAUSE
             store = self._store()
             if store is None:
                 return
@@ -143,7 +145,9 @@ class Keeper:
         seen: dict[str, int] = {}
         for session in sessions:
             seen[session.name] = min(session.seen, seen.get(session.name, session.seen))
-        news = store.news(seen, timeout)
+        news = store.news({**self._others, **seen}, timeout)
+        # What is heard of a session that nobody has open is heard once.
+        self._others.update((name, newest) for name, newest in news.items() if name not in seen)
         read = [session for session in sessions if news.get(session.name, 0) > session.seen]
         for session in read:
             session.catch_up()

@@ -79,7 +79,7 @@ class Replica(Session):
         self._log_now = 0.0
         self._last_issue = 0.0
         self._unsent: Counter[tuple[int, int, int]] = Counter()
-        self._in_flight: dict[int, Fact] = {}
+        self._in_flight: dict[str, Fact] = {}  # what was said, and is not in the log for all that is known
         self._proposed: dict[str, Fact] = {}
         self._raised: Counter[str] = Counter()  # alarms by option, as noticed here
         self._logged: Counter[str] = Counter()  # and as the log has them
@@ -201,8 +201,21 @@ class Replica(Session):
 
     def _flying(self) -> Iterator[tuple[tuple[int, int, int], int]]:
         for fact in self._in_flight.values():
-            for option, epoch, slot, count in json.loads(fact.body)["n"]:
-                yield (option, epoch, slot), count
+            body = json.loads(fact.body)
+            if body["w"] == self._worker:
+                for option, epoch, slot, count in body["n"]:
+                    yield (option, epoch, slot), count
+
+    def _restart(self, text: str) -> None:
+        """Be what a snapshot says, with what this worker has handed out since it last said so.
+
+        What it has said before is in the snapshot, or will be read: so it goes on under another name, as
+        whose decisions those are not.
+        """
+        self._worker = secrets.token_hex(6)
+        self._restore(text)
+        for (option, epoch, slot), count in self._unsent.items():
+            self._count(option, epoch, self._counts.hand_out(epoch, slot, option, count))
 
     # Handing out.
 

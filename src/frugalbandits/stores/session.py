@@ -17,7 +17,7 @@ from frugalbandits.core.session import Session
 from frugalbandits.core.session.explaining import Facts, explained
 from frugalbandits.core.session.explanation import Explanation
 from frugalbandits.core.session.feedback import told_of_many
-from frugalbandits.errors import Conflict, InputError, ToldBefore, UnknownSession
+from frugalbandits.errors import Conflict, InputError, StateFormatError, ToldBefore, UnknownSession
 from frugalbandits.stores import facts
 from frugalbandits.stores.contract import CONFLICT, NEW, Entry, Fact, Outcome, Store
 from frugalbandits.stores.drafting import Drafting
@@ -180,23 +180,43 @@ class StoredSession(Drafting):
             self.receive(entries)
             if entries:
                 self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
+            else:
+                self._skip_what_has_gone()
             if len(entries) < PAGE:
                 return
 
     def receive(self, entries: Sequence[Entry]) -> None:
         """Take in entries of the log; what lies between is read, what was seen is passed over."""
         with self._lock:
-            if entries and entries[0].seq > self._seen + 1:
-                between = self._store.read(self._name, self._seen, entries[0].seq - self._seen - 1)
-                for entry in between:
-                    self._apply_next(entry)
             for entry in entries:
-                self._apply_next(entry)
+                if entry.seq > self._seen + 1:
+                    self._fill(entry.seq - 1)
+                if entry.seq == self._seen + 1:
+                    self._apply(entry)
 
-    def _apply_next(self, entry: Entry) -> None:
-        # After a snapshot, entries below it may have gone: so numbers may be passed over, but never repeated.
-        if entry.seq > self._seen:
-            self._apply(entry)
+    def _fill(self, upto: int) -> None:
+        """Take in what the log has up to a number; where some of it has gone, a snapshot has it."""
+        while self._seen < upto:
+            entries = self._store.read(self._name, self._seen, min(upto - self._seen, PAGE))
+            if not entries or entries[0].seq > self._seen + 1:
+                if not self._skip_what_has_gone():
+                    raise StateFormatError(
+                        f"the log of session {self._name!r} lacks what comes after number {self._seen}"
+                    )
+                continue
+            for entry in entries:
+                if entry.seq > self._seen + 1:
+                    break
+                self._apply(entry)
+
+    def _skip_what_has_gone(self) -> bool:
+        """Go on from a snapshot that is further, as old entries may have gone; tell whether there is one."""
+        latest = self._store.latest(self._name)
+        with self._lock:
+            if latest is None or latest.upto <= self._seen:
+                return False
+            self._restart(latest.state)
+            return True
 
     def _behind(self) -> None:
         self.catch_up()
@@ -206,14 +226,16 @@ class StoredSession(Drafting):
         with self._lock:
             if self._unsent:
                 self._turn += 1
-                self._in_flight[self._turn] = facts.counted(
-                    self._worker, self._turn, self._unsent, self._now(), self._author
-                )
+                said = facts.counted(self._worker, self._turn, self._unsent, self._now(), self._author)
+                self._in_flight[said.key] = said
                 self._unsent.clear()
             waiting = [*self._in_flight.values()]
             noticed = [*self._proposed.values()]
         if waiting:
             self._store.append(self._name, waiting)
+            with self._lock:
+                for fact in waiting:
+                    self._in_flight.pop(fact.key, None)
         for fact in noticed:
             # Somebody else may have noticed the same in other words.
             self._store.append(self._name, [fact])

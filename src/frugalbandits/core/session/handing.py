@@ -77,7 +77,8 @@ class Handing:
         self._wanted = True
         self._wants, self._learns = policy.wants, terms.learn_costs
         self._alarming = self._setting.memory is not None
-        self._lock = threading.RLock()
+        # One that is made anew from a text while others use it keeps its lock.
+        self._lock = getattr(self, "_lock", None) or threading.RLock()
         self._look_around()
 
     def _wait_in(self, waiting: Waiting) -> None:
