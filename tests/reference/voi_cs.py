@@ -138,7 +138,7 @@ def choose(n, s, c, keep, level, judges, base):
         price = max(D[i] - D[b], 0)
         if i > b:
             price = max(price, trust * (c[i] - c[b]))
-        gain = gap(u * sd / moves, u * sd / moves, moves)
+        gain = max(gap(u * sd / moves, u * sd / moves, moves), SERVES * gap(u, u, sd))
         worth = base * gain / ((n[i] + 1) * (price + EPS))
         if worth > top * (1 + SAME):
             arm, top = pulled, worth

@@ -40,7 +40,7 @@ AGAIN = 4  # is a cheaper arm good enough? Asked only out of caution
 
 EPS = 1e-4  # no pull is free
 RATIO = 50.0  # what a question may save, over what it costs: more is not believed
-SERVES = 0.3  # of the pulls to come, those that an answer on an arm serves: it takes long to be sure
+SERVES = 0.3  # the share of the pulls to come that it serves to be sure: that takes long
 HALF = math.sqrt(0.5)  # by so much doubt moves when twice as much is known
 CAUTION = 10.0  # how many times a loss counts that is as large as all that was spent
 MOST = 100.0  # and how many times at most
@@ -177,7 +177,9 @@ def ask_for_judges(
             else:
                 other = min(other, beliefs.before[len(prices)])
             u = exact + other / spread
+            # With twice as much known, doubt has moved a little; to be sure takes long and serves less.
             gain = expected_gap(u / HALF, u / HALF, spread * HALF)
+            gain = max(gain, SERVES * expected_gap(u, u, spread))
             pulled = leader
             if usable[i] and judge_tells(beliefs, handed, keep, leader, i) >= 1 - SAME:
                 pulled = i
