@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if horizons:
         print(_families(make(horizons, options.count), options.runs), flush=True)
     if options.hard_runs:
-        print(_hard(0 if options.tuning else 1_000, options.hard_runs, options.hard_horizons), flush=True)
+        seed = 0 if options.tuning else problems.HELD_OUT_SEED
+        print(_hard(seed, options.hard_runs, options.hard_horizons), flush=True)
 
 
 def scaled(problem: fb.Problem, policy: str, horizon: int, runs: int) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 
 import frugalbandits as fb
 from frugalbandits.lab.worlds import WORLD_POLICIES
-from problems import HELD_OUT_TABLES, TUNING_TABLES, families
+from problems import HELD_OUT_SEED, HELD_OUT_TABLES, TUNING_TABLES, families
 
 ALPHA = 0.1
 Problems = list[tuple[str, fb.Problem]]
@@ -32,7 +32,7 @@ class Bench:
         self.seed = options.seed
         count = options.problems or (1 if options.quick else 10)
         tables = HELD_OUT_TABLES if options.held_out else TUNING_TABLES
-        drawn = families(count, 1_000 if options.held_out else 0)
+        drawn = families(count, HELD_OUT_SEED if options.held_out else 0)
         self.kinds: dict[str, Problems] = {
             "tables": [(name, fb.instance(name, alpha=ALPHA)) for name in tables],
             "random": [

@@ -5,7 +5,7 @@ import math
 
 from .glr_cof import kl, slope
 
-EPS, MARGIN, RATIO, CLOCK, POWER = 1e-4, 1.5, 50.0, 0.3, 2.0
+EPS, MARGIN, RATIO, SERVES, CAUTION, MOST = 1e-4, 1.5, 50.0, 0.3, 10.0, 100.0
 SAME = 1e-9  # comparisons that are ties in exact arithmetic
 
 
@@ -98,6 +98,7 @@ def choose(n, s, c, keep, level, judges, base):
     def replaced(values, k, value):
         return [value if j == k else x for j, x in enumerate(values)]
 
+    spent = EPS + sum(n[k] * max(D[k] - D[b], 0) for k in range(K))
     arm, top = b, 1.0
     for k in range(K):
         if k == b or good[k] >= 1 - 1e-9 or good[k] <= 1e-15:
@@ -107,7 +108,9 @@ def choose(n, s, c, keep, level, judges, base):
         side = k if pulled == b else pulled
         price = max(D[side] - D[b], 0) + EPS
         if k < b:
-            gain = good[k] * min(c[looks] - c[k], RATIO * price)
+            lost = (n[b] + 1) * (c[b] - c[k])  # if k is good enough
+            caution = min(max(CAUTION * lost / spent, 1), MOST)
+            gain = caution * good[k] * min(c[looks] - c[k], RATIO * price)
         else:
             so = min(expected_regrets(replaced(lack, k, 0.0), replaced(good, k, 1.0), c))
             otherwise = replaced(lack, k, lack[k] / (1 - good[k]))
@@ -115,7 +118,7 @@ def choose(n, s, c, keep, level, judges, base):
             gain = D[b] - good[k] * so - (1 - good[k]) * no
             if k < looks:
                 gain = max(gain, good[k] * min(c[looks] - c[k], price, D[b]))
-        worth = base * gain / ((n[side] + 1) * price)
+        worth = SERVES * base * gain / ((n[side] + 1) * price)
         if worth > top * (1 + SAME):
             arm, top = pulled, worth
     trust = math.exp(-(z[b] ** 2) / 2) if z[b] < 0 else 1.0
@@ -129,24 +132,16 @@ def choose(n, s, c, keep, level, judges, base):
             exact = root_for_judge(keep, n[b], s[b], n[i], s[i])
         others = expected_regrets(replaced(lack, i, 0.0), replaced(better, i, 1.0), c)
         u = exact + min(x for k, x in enumerate(others) if k != b) / sd
+        moves = sd / math.sqrt(2)  # how far doubt moves when twice as much is known
         own, there = tells(b, v[b]), tells(i, keep**2 * v[i])
         pulled = i if there >= own * (1 - SAME) else b
         price = max(D[i] - D[b], 0)
         if i > b:
             price = max(price, trust * (c[i] - c[b]))
-        worth = base * gap(u, u, sd) / ((n[i] + 1) * (price + EPS))
+        gain = max(gap(u * sd / moves, u * sd / moves, moves), SERVES * gap(u, u, sd))
+        worth = base * gain / ((n[i] + 1) * (price + EPS))
         if worth > top * (1 + SAME):
             arm, top = pulled, worth
-    if arm == b:
-        for k in range(b):
-            if z[k] < 0:
-                i = judge[k]
-                other = i >= 0 and i != b and tells(i, keep**2 * v[i]) > tells(k, v[k]) * (1 + SAME)
-                x = i if other else k
-                stakes = min((c[b] - c[k]) / (max(D[x] - D[b], 0) + EPS), RATIO)
-                often = CLOCK * max(stakes, stakes**0.5) * (n[b] + 1) / (n[x] + 1)
-                if often > 0 and z[k] ** 2 / 2 < POWER * math.log(often) - SAME:
-                    return x
     return arm
 
 

@@ -44,8 +44,7 @@ from frugalbandits.core.tally import Bills, Tally, new_bills, new_tally
 __all__ = ["VOICS", "VOICSState"]
 
 GROWTH = 100  # a batch is one part in so many of the arm's decisions
-SERVES = 1.0  # what is known serves so many times the pulls that are left
-ENDLESS = 2.0  # and without a horizon so many times the pulls so far
+ENDLESS = 2.0  # without a horizon, so many times the pulls so far are to come
 KNOWN = 200  # rewards of the leader that are wanted in any case
 SAMPLED = 0.05  # and the share of its decisions of which they are wanted after that
 
@@ -116,10 +115,10 @@ def plan(state: Any, rng: Any) -> Batch:
         clock += whole[k]
     base = ENDLESS * max(clock, 1.0)
     if state.horizon > 0:
-        base = SERVES * max((state.horizon - time) * share, 1.0)
+        base = max((state.horizon - time) * share, 1.0)
     rate = fading(state.past, time)
     if rate > 0:
-        base = min(base, SERVES * share / rate)
+        base = min(base, share / rate)
     choice = choose(
         arranged(held, order),
         arranged(numbers(state.past.sums), order),

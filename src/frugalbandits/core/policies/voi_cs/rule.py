@@ -5,10 +5,9 @@
 - *Questions.* Is arm k good enough? Is the leader good enough for judge i? The answer is worth what knowing
   it would save at each of the pulls to come, and costs the regret of pulling whichever side of the question
   tells most for its regret. The question with the most worth for its price is asked, if that is above 1.
-- *The net.* With no question left, the leader is pulled, unless a cheaper arm was ruled out on so little
-  that the leader's pulls since then have outgrown it: its evidence z^2 / 2 is below
-  2 log(0.3 max(w, sqrt w) n_b / n_x), x being the side of the question that would be pulled, and w what k
-  would save for what a pull of x costs.
+- *Caution.* A cheaper arm that bad luck ruled out is a loss at every pull, and nothing tells of it. So the
+  chance that it is good enough counts more than once where a mistake would be large beside all that was
+  spent on questions: 10 n_b (c_b - c_k) / spent times, at least once and at most 100 times.
 """
 
 from __future__ import annotations
@@ -37,12 +36,14 @@ LEADER = 0  # no question: the arm with the least expected regret
 CHEAPER = 1  # is a cheaper arm good enough?
 DEARER = 2  # is a dearer arm good enough, and so perhaps better than the leader?
 FOR_JUDGE = 3  # is the leader good enough for this judge?
-AGAIN = 4  # the net
+AGAIN = 4  # is a cheaper arm good enough? Asked only out of caution
 
 EPS = 1e-4  # no pull is free
 RATIO = 50.0  # what a question may save, over what it costs: more is not believed
-CLOCK = 0.3  # of the net
-POWER = 2.0  # above 1, so that a run that is stuck for x pulls has a chance below 1 / x
+SERVES = 0.3  # the share of the pulls to come that it serves to be sure: that takes long
+HALF = math.sqrt(0.5)  # by so much doubt moves when twice as much is known
+CAUTION = 10.0  # how many times a loss counts that is as large as all that was spent
+MOST = 100.0  # and how many times at most
 
 
 class Choice(NamedTuple):
@@ -72,6 +73,15 @@ def judge_tells(beliefs: Any, handed: Any, keep: float, arm: int, judge: int) ->
 
 
 @inner
+def spent_so_far(leader: int, whole: Any, regret: Any) -> float:
+    """Return the regret of all pulls beside that of as many of the leader, as it is believed now."""
+    total = EPS
+    for k in range(len(regret)):
+        total += whole[k] * max(regret[k] - regret[leader], 0.0)
+    return total
+
+
+@inner
 def saved_by(k: int, leader: int, looks: int, prices: Any, usable: Any, price: float, beliefs: Any) -> float:
     """Return what it would save a pull to know whether arm k, dearer than the leader, is good enough."""
     lack, share, paid, good = beliefs.lack, beliefs.share, beliefs.paid, beliefs.good[k]
@@ -97,6 +107,7 @@ def ask_of_arms(
     leader: int,
     looks: int,
     handed: Any,
+    whole: Any,
     prices: Any,
     usable: Any,
     keep: float,
@@ -107,6 +118,7 @@ def ask_of_arms(
     """Return the question "is arm k good enough?" that is worth most for its price."""
     best = Choice(leader, LEADER, leader, beliefs.judge[leader], leader, 0.0, 0.0, 1.0)
     good, regret = beliefs.good, beliefs.regret
+    risk = CAUTION * (whole[leader] + 1.0) / spent_so_far(leader, whole, regret)
     for k in range(len(prices)):
         if k == leader or not usable[k] or good[k] >= 1 - 1e-9 or good[k] <= 1e-15:
             continue
@@ -116,13 +128,18 @@ def ask_of_arms(
             pulled = i
         side = pulled if pulled != leader else k
         price = max(regret[side] - regret[leader], 0.0) + EPS + judgement
+        caution = 1.0
         if k < leader:
+            caution = min(max(risk * (prices[leader] - prices[k]), 1.0), MOST)
             gain = good[k] * min(prices[looks] - prices[k], RATIO * price)
         else:
             gain = saved_by(k, leader, looks, prices, usable, price, beliefs)
-        worth = base * gain / ((handed[side] + 1.0) * price)
+        worth = SERVES * base * caution * gain / ((handed[side] + 1.0) * price)
         if worth > best.worth * (1 + SAME):
-            best = Choice(pulled, CHEAPER if k < leader else DEARER, k, i, leader, gain, price, worth)
+            what = CHEAPER if k < leader else DEARER
+            if worth <= caution:
+                what = AGAIN
+            best = Choice(pulled, what, k, i, leader, gain, price, worth)
     return best
 
 
@@ -160,7 +177,9 @@ def ask_for_judges(
             else:
                 other = min(other, beliefs.before[len(prices)])
             u = exact + other / spread
-            gain = expected_gap(u, u, spread)
+            # With twice as much known, doubt has moved a little; to be sure takes long and serves less.
+            gain = expected_gap(u / HALF, u / HALF, spread * HALF)
+            gain = max(gain, SERVES * expected_gap(u, u, spread))
             pulled = leader
             if usable[i] and judge_tells(beliefs, handed, keep, leader, i) >= 1 - SAME:
                 pulled = i
@@ -195,35 +214,6 @@ def after_without(after: Any, lack: Any, prices: Any, usable: Any, start: int, l
 
 
 @inner
-def ask_again(
-    handed: Any,
-    whole: Any,
-    prices: Any,
-    usable: Any,
-    keep: float,
-    judgement: float,
-    beliefs: Any,
-    best: Choice,
-) -> Choice:
-    """Return the first question of a cheaper arm that was answered on too little for the leader's pulls."""
-    leader = best.leader
-    for k in range(leader):
-        z = beliefs.z[k]
-        if z < 0 and usable[k]:
-            i = beliefs.judge[k]
-            pulled = k
-            if i >= 0 and i != leader and usable[i] and judge_tells(beliefs, handed, keep, k, i) > 1 + SAME:
-                pulled = i
-            price = max(beliefs.regret[pulled] - beliefs.regret[leader], 0.0) + EPS + judgement
-            stakes = min((prices[leader] - prices[k]) / price, RATIO)
-            often = CLOCK * max(stakes, math.sqrt(stakes)) * (whole[leader] + 1.0)
-            often /= handed[pulled] + 1.0
-            if often > 0 and 0.5 * z * z < POWER * math.log(often) - SAME:
-                return Choice(pulled, AGAIN, k, i, leader, stakes * price, price, often)
-    return best
-
-
-@inner
 def choose(
     pulls: Any,
     sums: Any,
@@ -240,8 +230,8 @@ def choose(
     """Return which arm to pull, and what for.
 
     `pulls` and `sums` are what was told, `handed` is what pulls count towards balance, `whole` the same with
-    those that were for no question. `base` is how many pulls to come an answer serves, and `judgement` the
-    price of feedback. At least one arm is usable.
+    those that were for no question. `base` is how many pulls are to come, and `judgement` the price of
+    feedback. At least one arm is usable.
     """
     arms = len(pulls)
     beliefs = Beliefs(
@@ -269,11 +259,9 @@ def choose(
         if usable[k] and beliefs.mean[k] >= bar:
             looks = max(k, leader)
             break
-    choice = ask_of_arms(leader, looks, handed, prices, usable, keep, base, judgement, beliefs)
+    choice = ask_of_arms(leader, looks, handed, whole, prices, usable, keep, base, judgement, beliefs)
     if level < 0:
         choice = ask_for_judges(
             pulls, sums, handed, prices, usable, judging, keep, base, judgement, beliefs, choice
         )
-    if choice.arm == leader:
-        choice = ask_again(handed, whole, prices, usable, keep, judgement, beliefs, choice)
     return choice
