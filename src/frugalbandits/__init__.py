@@ -35,12 +35,15 @@ from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToB
 from frugalbandits.core.registry import policies, register
 from frugalbandits.core.session import ArmReport, Change, Changes, Decision, Explanation, Session
 from frugalbandits.errors import (
+    Conflict,
     Expired,
     HorizonWarning,
     InputError,
     StateFormatError,
+    StoreUnavailable,
     ToldBefore,
     UnknownDecision,
+    UnknownSession,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +90,7 @@ __all__ = [
     "Change",
     "Changes",
     "Comparison",
+    "Conflict",
     "Decision",
     "Departure",
     "DiscountedTSCS",
@@ -108,9 +112,11 @@ __all__ = [
     "RewardModel",
     "Session",
     "StateFormatError",
+    "StoreUnavailable",
     "ToldBefore",
     "TwoPoint",
     "UnknownDecision",
+    "UnknownSession",
     "WarmUp",
     "WindowUCBCS",
     "World",

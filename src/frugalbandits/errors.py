@@ -15,6 +15,7 @@ __all__ = [
     "HorizonWarning",
     "InputError",
     "StateFormatError",
+    "StoreClosed",
     "StoreUnavailable",
     "ToldBefore",
     "UnknownDecision",
@@ -64,6 +65,10 @@ class StateFormatError(InputError):
 
 class StoreUnavailable(RuntimeError):
     """A store cannot be reached or cannot write at present; the same call may succeed later."""
+
+
+class StoreClosed(StoreUnavailable):
+    """A store was closed here: it must be opened again."""
 
 
 class HorizonWarning(UserWarning):

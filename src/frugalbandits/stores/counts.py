@@ -1,12 +1,12 @@
 """Decisions that several workers handed out, and what came back for them: counts without an order.
 
-A worker says about once a second how many decisions it has handed out of each option; feedback carries its own
-time and prices. So decisions are counted in *cells*: those of one epoch of prices and one slot of time. In a
-cell, as many wait as were handed out and not answered. Where more were answered than anybody said were handed
-out, because a worker died before it could say so, those count as handed out.
+A worker says about once a second how many decisions it has handed out of each option; feedback carries its
+own time and prices. So decisions are counted in *cells*: those of one epoch of prices and one slot of time.
+In a cell, as many wait as were handed out and not answered. Where more were answered than anybody said were
+handed out, because a worker died before it could say so, those count as handed out.
 
-A cell ends when no feedback can come for it any more, by the clock of the log: the latest time in it. What was
-waiting then is lost. Without a time to live there is one slot, and nothing ends.
+A cell ends when no feedback can come for it any more, by the clock of the log: the latest time in it. What
+was waiting then is lost. Without a time to live there is one slot, and nothing ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The kinds of facts that the log of a session has, and how each is written.
 
-Feedback names its option, epoch of prices and time, all from the id of its decision, so that it means the same
-to whoever reads it. The key of a reward and of giving it up are one: a decision has one or the other.
+Feedback names its option, epoch of prices and time, all from the id of its decision, so that it means the
+same to whoever reads it. The key of a reward and of giving it up are one: a decision has one or the other.
 """
 
 from __future__ import annotations
@@ -59,24 +59,24 @@ def settings_of(session: Session) -> dict[str, Any]:
 
 
 def created(session: Session, at: float, by: str) -> Fact:
-    """A session begins, as it stands."""
+    """Return the fact that a session begins, as it stands."""
     return Fact(
         CREATED, CREATED, body_of({"settings": settings_of(session), "state": session.to_json()}), at, by
     )
 
 
 def rewarded(token: Token, reward: float, at: float, by: str) -> Fact:
-    """The reward of a decision."""
+    """Return the fact of a decision's reward."""
     return Fact(f"{token.key}r", REWARD, body_of({**_of(token), "r": reward}), at, by)
 
 
 def billed(token: Token, cost: float, at: float, by: str) -> Fact:
-    """The cost of a decision."""
+    """Return the fact of a decision's cost."""
     return Fact(f"{token.key}c", COST, body_of({**_of(token), "c": cost}), at, by)
 
 
 def forgotten(token: Token, at: float, by: str) -> Fact:
-    """A decision whose reward will never come."""
+    """Return the fact that a decision's reward will never come."""
     return Fact(f"{token.key}r", FORGET, body_of(_of(token)), at, by)
 
 
@@ -88,25 +88,25 @@ def _of(token: Token) -> dict[str, Any]:
 def observed(
     option: int, reward: float | None, cost: float | None, id_: str | None, at: float, by: str
 ) -> Fact:
-    """A use of an option that was no decision; with an id of the caller's, it counts once."""
+    """Return the fact of a use that was no decision; with an id of the caller's, it counts once."""
     told = {name: value for name, value in (("r", reward), ("c", cost)) if value is not None}
     key = secrets.token_urlsafe(12) if id_ is None else f"={id_}"
     return Fact(f"o:{key}", OBSERVE, body_of({"o": option, **told}), at, by)
 
 
 def counted(worker: str, turn: int, counts: Mapping[tuple[int, int, int], int], at: float, by: str) -> Fact:
-    """How many decisions a worker has handed out since it last said so: by option, epoch and slot."""
+    """Return how many decisions a worker has handed out since it last said so: by option, epoch, slot."""
     rows = sorted([*key, count] for key, count in counts.items())
     return Fact(f"n:{worker}:{turn}", COUNT, body_of({"w": worker, "n": rows}), at, by)
 
 
 def changed(do: str, option: str, cost: float | None, at: float, by: str) -> Fact:
-    """A change of options or prices."""
+    """Return the fact of a change of options or prices."""
     body = {"do": do, "option": option, **({} if cost is None else {"cost": cost})}
     return Fact(f"c:{secrets.token_urlsafe(12)}", CHANGE, body_of(body), at, by)
 
 
 def noticed(key: str, kind: str, option: str | None, words: str, decision: int, at: float, by: str) -> Fact:
-    """Something that a worker has concluded or noticed; whoever notices the same takes the same key."""
+    """Return what a worker has concluded or noticed; whoever notices the same takes the same key."""
     body = {"kind": kind, "option": option, "words": words, "decision": decision}
     return Fact(f"x:{key}", NOTICED, body_of(body), at, by)

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Protocol
 
-from frugalbandits.errors import StoreUnavailable
+from frugalbandits.errors import StoreClosed, StoreUnavailable
 from frugalbandits.stores.contract import Entry, Store
 
 __all__ = ["Keeper", "keeper_of"]
@@ -113,7 +113,7 @@ class Keeper:
             session.receive(entries)
 
     def _run(self) -> None:
-        wait = 0.0
+        wait, failures = 0.0, 0
         due = time.monotonic() + EVERY
         while not self._closed.wait(wait):
             wait = 0.0
@@ -128,13 +128,14 @@ class Keeper:
                         session.flush()
                         session.snapshot_if_due()
                 failures = 0
+            except StoreClosed:
+                return
             except StoreUnavailable as error:
-                failures = getattr(self, "_failures", 0) + 1
+                failures += 1
                 wait = min(0.1 * 2**failures, LONGEST_WAIT)
                 if not self._closed.is_set():
                     _log.warning("store %s: %s; tried again in %.1f s", store.address, error, wait)
-            self._failures = failures
-            del store
+            del store  # so that it can go while this thread waits
 
     def _follow(self, store: Store, timeout: float) -> None:
         """Read what is new, or wait for it."""

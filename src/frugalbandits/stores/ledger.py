@@ -1,7 +1,7 @@
 """What decisions of several workers have cost: counts and bills that add up in any order.
 
-Prices that hold at one time are an *epoch*, a number that every decision carries. Of each epoch, decisions and
-bills are counted by option. An epoch that no feedback can come for any more is folded into plain sums.
+Prices that hold at one time are an *epoch*, a number that every decision carries. Of each epoch, decisions
+and bills are counted by option. An epoch that no feedback can come for any more is folded into plain sums.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How a session went over time, in few numbers: for pictures.
 
 Time is cut into bins of equal width, as many as are told apart in a picture; when there are more, two become
-one. Each has by option: decisions, rewards that came, their sum, and what all decisions of that time would have
-cost for that option; and for all: what was spent by price, and how late feedback came.
+one. Each has by option: decisions, rewards that came, their sum, and what all decisions of that time would
+have cost for that option; and for all: what was spent by price, and how late feedback came.
 """
 
 from __future__ import annotations

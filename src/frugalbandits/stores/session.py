@@ -1,7 +1,7 @@
 """A session that is kept in a store: durable, and shared by as many processes as like.
 
-What is told is a fact in the log of the session before `tell` returns. Whoever has the session open reads what
-the others add. Asking writes nothing: a decision's id carries all that feedback needs.
+What is told is a fact in the log of the session before `tell` returns. Whoever has the session open reads
+what the others add. Asking writes nothing: a decision's id carries all that feedback needs.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from typing import Any
 from frugalbandits.core.session import Session
 from frugalbandits.core.session.explaining import Facts, explained
 from frugalbandits.core.session.explanation import Explanation
-from frugalbandits.core.session.feedback import checked_reward, told, told_in
-from frugalbandits.core.session.money import check_cost
-from frugalbandits.errors import Conflict, Expired, InputError, ToldBefore, UnknownSession
+from frugalbandits.core.session.feedback import told_in
+from frugalbandits.errors import Conflict, InputError, ToldBefore, UnknownSession
 from frugalbandits.stores import facts
 from frugalbandits.stores.contract import CONFLICT, NEW, Entry, Fact, Outcome, Store
+from frugalbandits.stores.drafting import Drafting
 from frugalbandits.stores.keeping import keeper_of
 from frugalbandits.stores.opening import open_store
-from frugalbandits.stores.replica import Replica
 from frugalbandits.stores.tokens import SECRET_BYTES
 
 __all__ = ["SERVER", "StoredSession", "check_session_name", "secret_of"]
@@ -34,7 +33,6 @@ PAGE = 10_000  # entries that are read at a time
 SNAPSHOT_EVERY = 20_000  # entries
 SNAPSHOT_AFTER = 600.0  # seconds, if there is anything new
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,119}")
-_IDS = 200  # characters of an id of the caller's
 
 
 def check_session_name(name: object) -> str:
@@ -46,8 +44,8 @@ def check_session_name(name: object) -> str:
             else f"{repr(name)[:60]}... of {len(repr(name)):,} characters"
         )
         raise InputError(
-            "the name of a session is 1 to 120 letters, digits or one of . _ : @ + -, and begins with a letter "
-            f"or a digit, but it is {shown}"
+            "the name of a session is 1 to 120 letters, digits or one of . _ : @ + -, and begins with a "
+            f"letter or a digit, but it is {shown}"
         )
     return name
 
@@ -60,7 +58,7 @@ def secret_of(store: Store) -> bytes:
     return bytes.fromhex(outcome.entry.fact.body.strip('"'))
 
 
-class StoredSession(Replica):
+class StoredSession(Drafting):
     """A session in a store: what ``Session(..., store=...)`` returns.
 
     It has all that a `Session` has. Ids are texts; the same told again is the same, and something else told
@@ -118,6 +116,8 @@ class StoredSession(Replica):
 
     def _create(self, store: Store, name: str, session: Session, by: str) -> bool:
         fact = facts.created(session, time.time(), by)
+        # What others cannot read must not be in the log: a policy of a kind that only this program knows.
+        Session.from_json(session.to_json())
         [outcome] = store.append(name, [fact])
         if outcome.what == CONFLICT:
             assert outcome.entry is not None
@@ -291,72 +291,6 @@ class StoredSession(Replica):
         """Return the option of a decision."""
         return self._names[self._token(id).option]
 
-    def draft_tell(
-        self, id: int | str, reward: float | None = None, cost: float | None = None, by: str = ""
-    ) -> list[Fact]:
-        """Return the facts of what is told, checked, for whoever appends them itself; then `settle`."""
-        entry = told(_shown(id), reward, cost)
-        token = self._token(id)
-        now = self._timely(id, token.issued)
-        drafts = []
-        if entry.reward is not None:
-            drafts.append(facts.rewarded(token, entry.reward, now, by))
-        if entry.cost is not None:
-            drafts.append(facts.billed(token, entry.cost, now, by))
-        return drafts
-
-    def draft_forget(self, id: int | str, by: str = "") -> list[Fact]:
-        """Return the fact that feedback will never come."""
-        token = self._token(id)
-        return [facts.forgotten(token, self._timely(id, token.issued), by)]
-
-    def draft_observe(
-        self,
-        option: str,
-        reward: float | None = None,
-        cost: float | None = None,
-        id: str | None = None,
-        by: str = "",
-    ) -> list[Fact]:
-        """Return the fact of a use of an option that was no decision."""
-        if reward is None and cost is None:
-            raise InputError(f"a reward or a cost is to be told of {option!r}, but both are None")
-        value = None if reward is None else checked_reward(option, reward, "option")
-        paid = None if cost is None else check_cost(f"the cost of option {option!r}", cost)
-        if id is not None and (not isinstance(id, str) or not 0 < len(id) <= _IDS):
-            raise InputError(
-                f"the id of an observation is a text of 1 to {_IDS} characters, but it is {id!r}"
-            )
-        with self._lock:
-            known = self._option(option)
-        return [facts.observed(known, value, paid, id, self._clock(), by)]
-
-    def settle(self, outcomes: Sequence[Outcome]) -> None:
-        """Raise what the log had against facts that were appended: told otherwise before, or refused."""
-        for outcome in outcomes:
-            if outcome.what == CONFLICT and outcome.entry is not None:
-                raise Conflict(
-                    f"{_before(outcome.entry.fact)}: what is there stays, and nothing else is counted"
-                )
-        for outcome in outcomes:
-            if outcome.entry is not None and outcome.entry.seq in self._refused:
-                raise self._refused[outcome.entry.seq]
-
-    def _timely(self, id_: object, issued: float) -> float:
-        """Return the time, unless it is too late for a decision."""
-        with self._lock:
-            now, ttl = self._now(), self._terms.time_to_live
-            took = max(now - issued, 0.0)
-            if ttl is None or took <= ttl:
-                return now
-            error = Expired(
-                f"decision {_shown(id_)} has expired: it was handed out {took:,.6g} s ago, and its time to live "
-                f"is {ttl:,.6g} s",
-                took,
-            )
-            self._came_late(error)
-        raise error
-
     # Changes.
 
     def set_cost(self, option: str, cost: float, by: str = "") -> None:
@@ -382,15 +316,6 @@ class StoredSession(Replica):
     def _made(self, drafts: list[Fact]) -> list[Outcome]:
         return self._store.append(self._name, drafts) if drafts else []
 
-    def draft_change(self, do: str, option: str, cost: float | None = None, by: str = "") -> list[Fact]:
-        """Return the fact of a change, tried on a copy first; nothing where it changes nothing."""
-        copy = Session.from_json(self.to_json())
-        before = copy._history.total
-        getattr(copy, do)(option, *([] if cost is None else [cost]))
-        if copy._history.total == before:
-            return []
-        return [facts.changed(do, option, None if cost is None else float(cost), self._clock(), by)]
-
     # As a whole.
 
     def explain(self) -> Explanation:
@@ -405,7 +330,7 @@ class StoredSession(Replica):
             return {"options": list(self._names), **self._series.listed()}
 
     def to_json(self) -> str:
-        """Return the session as a text that `Session.from_json` reads; decisions that wait are given up in it."""
+        """Return the session as a text that `Session.from_json` reads; in it, what waits is given up."""
         with self._lock:
             return self._settled()
 
@@ -423,19 +348,3 @@ class StoredSession(Replica):
 def _settings(fact: Fact) -> dict[str, Any]:
     settings: dict[str, Any] = json.loads(fact.body)["settings"]
     return settings
-
-
-def _before(fact: Fact) -> str:
-    body = json.loads(fact.body)
-    if fact.kind == facts.FORGET:
-        return "the decision was forgotten before"
-    if fact.kind == facts.REWARD:
-        return f"the decision was told before, with the reward {body['r']!r}"
-    if fact.kind == facts.COST:
-        return f"the cost of the decision was told before, as {body['c']!r}"
-    return f"something else was told before under the same id, on {fact.kind}"
-
-
-def _shown(id_: object) -> str:
-    text = str(id_)
-    return text if len(text) <= 80 else f"{text[:40]}..."

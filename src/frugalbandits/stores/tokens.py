@@ -1,8 +1,8 @@
 """Ids of decisions that carry all that feedback needs, signed: so nothing is written when one is handed out.
 
-An id is a text of letters, digits, "-" and "_": which session, which option, under which prices, when, a number
-that is used once, and what the caller wants to have with it. It is signed with the secret of the store, so an
-id of another session, another store, or somebody's own making is nobody's decision.
+An id is a text of letters, digits, "-" and "_": which session, which option, under which prices, when, a
+number that is used once, and what the caller wants to have with it. It is signed with the secret of the
+store, so an id of another session, another store, or somebody's own making is nobody's decision.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from frugalbandits.errors import StoreUnavailable
+from frugalbandits.errors import StoreClosed, StoreUnavailable
 from frugalbandits.stores.contract import Entry, Fact, Listener, Outcome, Store
 from frugalbandits.stores.rules import Call, added, check_count, check_name, check_text, checked
 
@@ -189,7 +189,7 @@ class WritingStore(Store):
                 f"{self.address!r} was opened before this process was forked: open it anew here"
             )
         if self._closed:
-            raise StoreUnavailable(f"{self.address!r} was closed")
+            raise StoreClosed(f"{self.address!r} was closed")
 
     def _enqueue(self, item: _Waiting | _Task) -> None:
         self._check()

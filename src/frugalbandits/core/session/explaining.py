@@ -51,7 +51,7 @@ class Facts(NamedTuple):
         state = copied(session._state)
         if hasattr(state, "usable") and not state.usable.any():
             state.usable[:] = True
-        if session._unconfirmed and not session._policy.randomised:
+        if (session._unconfirmed or session._plans_to_explain) and not session._policy.randomised:
             # After a change, conclusions are drawn again by the next plan: tell what they will be.
             session._planner(state, None)
         newest = {each.option: each for each in session._history.changes if each.kind == "alarm"}

@@ -41,6 +41,7 @@ class Handing:
     _at: int
     _repeats: int
     _reasons: dict[int, str]
+    _plans_to_explain = False  # whether what is explained is the plan of the moment, not the last one
 
     def _begin(
         self, policy: Policy, quality: Quality, horizon: float | None, seed: int | None, terms: Terms

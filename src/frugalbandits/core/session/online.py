@@ -74,9 +74,9 @@ class Session(LiveOptions):
     judge_price
         What feedback on one decision costs, in units of cost.
     store
-        Where the session is kept: an address such as "sqlite:///decisions.db" or "postgresql://...", or a store
-        that is open. What was told is durable when `tell` returns, several processes may share a session,
-        and whoever opens it again under its name goes on with it. None: it lives in this process alone.
+        Where the session is kept: an address such as "sqlite:///decisions.db" or "postgresql://...", or a
+        store that is open. What was told is durable when `tell` returns, several processes may share a
+        session, and whoever opens it again under its name goes on with it. None: it lives in this process.
     name
         The name of the session in its store.
 

@@ -1,0 +1,159 @@
+"""How a replica takes in the facts of a log, kind by kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from frugalbandits.core.session.history import Change
+from frugalbandits.core.session.live import LiveOptions
+from frugalbandits.core.tally import observe
+from frugalbandits.errors import InputError, StateFormatError
+from frugalbandits.stores import facts
+from frugalbandits.stores.contract import Entry
+from frugalbandits.stores.counts import GRACE
+from frugalbandits.stores.replica import Replica
+
+__all__ = ["Folding"]
+
+AHEAD = 60.0  # seconds that the clock of another worker may be ahead and is still believed
+REFUSED = 100  # changes that could not be made, the newest that are remembered
+
+
+class Folding(Replica):
+    """The part of a replica that reads."""
+
+    def _apply(self, entry: Entry) -> None:
+        """Fold the next entry of the log in."""
+        fact = entry.fact
+        take = _TAKE.get(fact.kind)
+        if take is None:
+            raise StateFormatError(
+                f"the log of session {self._name!r} has a fact of the kind {fact.kind!r}, which this release "
+                "does not know: it was written by a later one"
+            )
+        take(self, entry, json.loads(fact.body))
+        self._seen = entry.seq
+        self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
+        self._end_slots()
+
+    def _end_slots(self) -> None:
+        over = False
+        for option, lost in self._counts.end(self._log_now):
+            over = True
+            state, rank = self._home(option)
+            state.tally.pending[rank] -= lost
+            state.tally.lost[rank] += lost
+        ttl = self._terms.time_to_live
+        if over and ttl is not None and len(self._money.epochs) > 1:
+            self._money.fold(self._log_now - ttl - 2 * GRACE, self._counts.epochs())
+
+    def _take_created(self, entry: Entry, body: dict[str, Any]) -> None:
+        self._begin_with(body["state"])
+
+    def _take_count(self, entry: Entry, body: dict[str, Any]) -> None:
+        bin_ = self._series.bin(entry.fact.at)
+        mine = body["w"] == self._worker
+        if mine:
+            self._in_flight.pop(int(entry.fact.key.rpartition(":")[2]), None)
+        for option, epoch, slot, count in body["n"]:
+            if not mine:
+                self._count(option, epoch, self._counts.hand_out(epoch, slot, option, count))
+            prices = self._money.at(epoch).prices
+            bin_.asked[option] += count
+            bin_.spent += count * prices[option]
+            for each, price in enumerate(prices):
+                bin_.always[each] += count * price
+
+    def _answered(self, entry: Entry, body: dict[str, Any]) -> tuple[Any, int]:
+        """Count that feedback came for a decision; return where its option is counted."""
+        option, epoch, issued = body["o"], body["e"], body["t"]
+        state, rank = self._home(option)
+        slot = self._counts.slot(issued)
+        self._count(option, epoch, self._counts.answer(epoch, slot, option, int(state.tally.lost[rank])))
+        return state, rank
+
+    def _take_reward(self, entry: Entry, body: dict[str, Any]) -> None:
+        state, rank = self._answered(entry, body)
+        observe(state, rank, 1, body["r"])
+        bin_ = self._series.bin(entry.fact.at)
+        bin_.told[body["o"]] += 1
+        bin_.rewards[body["o"]] += body["r"]
+        bin_.answers += 1
+        bin_.delays += max(entry.fact.at - body["t"], 0.0)
+
+    def _take_forget(self, entry: Entry, body: dict[str, Any]) -> None:
+        state, rank = self._answered(entry, body)
+        state.tally.lost[rank] += 1
+        if state.tally.pulls[rank] == 0 and state is self._state:
+            self._lost_at[body["o"]] = self._next
+            self._hindered = True
+
+    def _take_cost(self, entry: Entry, body: dict[str, Any]) -> None:
+        option, epoch, cost = body["o"], body["e"], body["c"]
+        bin_ = self._series.bin(entry.fact.at)
+        bin_.spent += cost - self._money.at(epoch).prices[option]
+        self._money.bill(option, epoch, cost)
+        if self._terms.learn_costs and epoch >= self._money.since[option]:
+            self._learn_cost(option, cost)
+
+    def _take_observe(self, entry: Entry, body: dict[str, Any]) -> None:
+        option = body["o"]
+        state, rank = self._home(option)
+        if "r" in body:
+            observe(state, rank, 1, body["r"])
+            self._observed[option] += 1
+            bin_ = self._series.bin(entry.fact.at)
+            bin_.told[option] += 1
+            bin_.rewards[option] += body["r"]
+        if "c" in body:
+            self._money.pay(option, body["c"])
+            self._series.bin(entry.fact.at).spent += body["c"]
+            if self._terms.learn_costs:
+                self._learn_cost(option, body["c"])
+        if state is self._state:
+            self._void()
+
+    def _take_change(self, entry: Entry, body: dict[str, Any]) -> None:
+        """Make a change; where two that exclude each other were asked for at once, the later is refused."""
+        make = _CHANGES[body["do"]]
+        epoch = self._money.epoch
+        try:
+            make(self, body["option"], *([body["cost"]] if "cost" in body else []))
+        except InputError as error:
+            self._refused[entry.seq] = error
+            while len(self._refused) > REFUSED:
+                del self._refused[next(iter(self._refused))]
+            return
+        if self._money.epoch != epoch:
+            self._money.epochs[epoch].ended = entry.fact.at
+        if body["do"] == "add":
+            self._counts.add_option()
+            self._series.add_option()
+
+    def _take_noticed(self, entry: Entry, body: dict[str, Any]) -> None:
+        self._proposed.pop(entry.fact.key, None)
+        if body["kind"] == "alarm":
+            self._logged[body["option"]] += 1
+        decision = min(int(body["decision"]), self._next)
+        self._history.record(Change(decision, body["kind"], body["option"], body["words"]))
+
+
+_TAKE: dict[str, Callable[[Folding, Entry, dict[str, Any]], None]] = {
+    facts.CREATED: Folding._take_created,
+    facts.COUNT: Folding._take_count,
+    facts.REWARD: Folding._take_reward,
+    facts.FORGET: Folding._take_forget,
+    facts.COST: Folding._take_cost,
+    facts.OBSERVE: Folding._take_observe,
+    facts.CHANGE: Folding._take_change,
+    facts.NOTICED: Folding._take_noticed,
+}
+_CHANGES: dict[str, Callable[..., None]] = {
+    "set_cost": LiveOptions.set_cost,
+    "add": LiveOptions.add,
+    "pause": LiveOptions.pause,
+    "resume": LiveOptions.resume,
+    "retire": LiveOptions.retire,
+}
