@@ -6,6 +6,16 @@ import { arrange, make, say } from "./dom.js";
 import { moment } from "./format.js";
 
 const HEIGHT = 210;
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+// Seconds between two times that are written below a picture.
+const APART = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((each) => each * MINUTE),
+  ...[1, 2, 3, 6, 12].map((each) => each * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((each) => each * DAY),
+];
 const FONT = "12px system-ui, sans-serif";
 const together = uPlot.sync("time");
 const charts = new Set();
@@ -20,7 +30,7 @@ export class Chart {
     this.range = range;
     this.legend = make("ul", { class: "legend" });
     this.place = make("div", { class: "plot", role: "img" });
-    this.none = make("p", { class: "none muted" }, "Nothing to draw yet.");
+    this.none = make("p", { class: "none muted" }, "Too little has happened to draw this.");
     this.unit = make("span", { class: "muted unit" }, unit);
     this.title = title;
     this.lines = [];
@@ -44,7 +54,7 @@ export class Chart {
     this.format = format;
     this.times = times;
     this.lines = lines;
-    const empty = times.length < 2 || !lines.some((line) => line.values.some((each) => each !== null));
+    const empty = times.length < 3 || !lines.some((line) => line.values.some((each) => each !== null));
     this.none.hidden = !empty;
     this.place.hidden = empty;
     if (!empty) {
@@ -92,16 +102,17 @@ export class Chart {
       {
         width: Math.max(this.place.clientWidth, 100),
         height: HEIGHT,
-        padding: [8, 10, 0, 0],
+        padding: [8, 26, 0, 0],
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { show: false }, sync: { key: together.key } },
-        scales: { x: { time: true }, y: { range: this.range ?? fromZero } },
+        scales: { x: { time: true, range: (_, low, high) => [low, high] }, y: { range: this.range ?? fromZero } },
         series: [{}, ...painted],
         axes: [
-          { ...axis, size: 30, space: 64, values: (_, at, __, ___, apart) => at.map((each) => moment(each, apart)) },
+          { ...axis, size: 30, space: 64, incrs: APART, values: (_, at, __, ___, apart) => at.map((each) => moment(each, apart)) },
           {
             ...axis,
             size: (_, labels) => 14 + 7 * Math.max(2, ...(labels ?? []).map((each) => each.length)),
+            splits: (_, __, low, high) => marks(low, high),
             values: (_, at) => at.map((each) => this.format(each)),
           },
         ],
@@ -140,6 +151,16 @@ export class Chart {
 
 function entry() {
   return make("li", {}, make("span", { class: "swatch", "aria-hidden": "true" }), make("span", {}), make("b", {}));
+}
+
+/** Return round numbers, four or so, however large or small they are. */
+function marks(low, high) {
+  const rough = (high - low) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 2.5, 5].find((each) => each * power >= rough) ?? 10);
+  const found = [];
+  for (let times = Math.ceil(low / step); times * step <= high * (1 + 1e-9); times += 1) found.push(times * step);
+  return found;
 }
 
 function fromZero(_, low, high) {

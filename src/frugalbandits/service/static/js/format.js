@@ -20,19 +20,20 @@ export function amount(value) {
   const size = Math.abs(value);
   if (size === 0) return "0";
   if (size >= 1e10 || size < 1e-4) return power(value);
-  return size >= 1e4 ? plain.format(value) : four.format(value);
+  return minus(size >= 1e4 ? plain.format(value) : four.format(value));
 }
 
 function power(value) {
   const [mantissa, exponent] = value.toExponential(2).split("e");
-  return `${Number(mantissa)}e${Number(exponent)}`;
+  return minus(`${Number(mantissa)}e${Number(exponent)}`);
 }
+
+const minus = (text) => text.replace(/^-/, "\u2212");
 
 export function percent(value, places = 1) {
   if (!there(value)) return NONE;
-  const text = (100 * value).toFixed(Math.abs(value) >= 0.9995 && value < 10 ? Math.min(places, 1) : places);
   if (Math.abs(value) >= 100) return `${power(100 * value)} %`;
-  return `${text.replace(/\.0+$/, "")} %`;
+  return `${minus((100 * value).toFixed(places).replace(/\.0+$/, ""))} %`;
 }
 
 export function quality(value) {

@@ -76,7 +76,7 @@ function drawScale(range, threshold) {
   for (let at = range.low; at <= range.high + 1e-9; at += range.step) {
     const mark = make("span", { class: "tick" }, String(Number(at.toFixed(2))));
     mark.style.left = placeOf(at, range);
-    const near = threshold !== null && Math.abs(at - threshold) < 0.12 * (range.high - range.low);
+    const near = threshold !== null && Math.abs(at - threshold) * (box.clientWidth || 260) < 38 * (range.high - range.low);
     if (!near) marks.push(mark);
   }
   if (threshold !== null) {
@@ -130,7 +130,7 @@ function drawRow(arm, session, range) {
   if (arm.mean !== null) row.mean.style.left = placeOf(arm.mean, range);
   if (session.threshold !== null) row.threshold.style.left = placeOf(session.threshold, range);
   say(mean, quality(arm.mean));
-  say(interval, known ? `${quality(arm.lcb)} to ${quality(arm.ucb)}` : "–");
+  say(interval, known ? `${quality(arm.lcb)}–${quality(arm.ucb)}` : "–");
   say(cost, amount(arm.learned_cost ?? arm.cost));
   cost.title = arm.learned_cost === undefined ? "" : `learned; told at first: ${amount(arm.cost)}`;
   say(traffic, session.decisions ? percent(arm.decisions / session.decisions) : "–");

@@ -52,7 +52,11 @@ export function shares(bins) {
     );
     lines.push({ name: null, count: others, values: rest });
   }
-  return { times: bins.times.slice(0, until), lines };
+  // The last bin is as wide as the others.
+  const times = bins.times.slice(0, until);
+  if (times.length) times.push(times.at(-1) + bins.width);
+  for (const line of lines) line.values.push(line.values.at(-1));
+  return { times, lines };
 }
 
 function running(values) {

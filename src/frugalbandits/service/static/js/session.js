@@ -90,7 +90,7 @@ function drawHead() {
 function drawTiles() {
   const { feedback } = session;
   const tiles = [
-    ["Decisions", count(session.decisions), `${session.arms.length} options`],
+    ["Decisions", count(session.decisions), session.arms.length === 1 ? "1 option" : `${session.arms.length} options`],
     ["Spent", amount(session.spent), session.decisions ? `${amount(session.spent / session.decisions)} a decision` : ""],
     saved("Saved against the best", session.saving, session.always_best, session.best),
     saved("Saved against the dearest", session.saving_dearest, session.always_dearest, session.dearest),
@@ -113,9 +113,10 @@ function drawTiles() {
 
 function saved(label, saving, instead, option) {
   if (saving === null || instead === null) return [label, "–", "no feedback so far"];
-  const share = instead > 0 ? ` (${percent(Math.abs(saving) / instead, 0)})` : "";
+  if (saving === 0) return [label, "0", `as much as always ${option}`];
+  const share = instead > 0 ? `${percent(Math.abs(saving) / instead, 0)} ` : "";
   const words = saving < 0 ? "more than" : "less than";
-  return [label, amount(saving), `${words} always ${option}${share}`, saving > 0 ? "good" : saving < 0 ? "bad" : ""];
+  return [label, amount(saving), `${share}${words} always ${option}`, saving > 0 ? "good" : "bad"];
 }
 
 // What comes next.

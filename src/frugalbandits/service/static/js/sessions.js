@@ -5,6 +5,7 @@ import { opened, refused, whoLooks } from "./door.js";
 import { arrange, byId, make, say, show } from "./dom.js";
 import { amount, count, percent } from "./format.js";
 import { keepUpToDate } from "./live.js";
+import { filled } from "./series.js";
 
 const PAGE = 500; // sessions in one answer
 const MOST = 2_000; // that are asked for
@@ -99,7 +100,8 @@ async function drawSparks() {
   }
 }
 
-function spark({ times, width, asked }) {
+function spark(series) {
+  const { times, width, asked } = filled(series);
   const image = document.createElementNS(SVG, "svg");
   image.setAttribute("viewBox", "0 0 100 24");
   image.setAttribute("preserveAspectRatio", "none");
