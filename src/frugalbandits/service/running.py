@@ -23,7 +23,7 @@ from frugalbandits.service.access import Access
 from frugalbandits.service.app import create_app
 from frugalbandits.service.logs import configure, logger
 from frugalbandits.service.metrics import FOLDER
-from frugalbandits.service.patience import Patient
+from frugalbandits.service.patience import patient_for
 from frugalbandits.service.settings import Settings, is_loopback
 from frugalbandits.stores.opening import open_store
 
@@ -96,7 +96,7 @@ def work(settings: Settings, listening: socket.socket) -> None:
     app = create_app(open_store(settings.store), settings)
     config = uvicorn.Config(
         app,
-        http=Patient,
+        http=patient_for(settings.patience),
         ws="none",
         lifespan="on",
         log_config=None,

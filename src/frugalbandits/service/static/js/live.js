@@ -6,7 +6,7 @@ import { byId, say, show } from "./dom.js";
 import { duration } from "./format.js";
 
 const EVERY = 2_000; // milliseconds
-const SLOWEST = 15_000; // between two tries while the service is away
+const SLOWEST = 5_000; // between two tries while the service is away
 
 /** Call `update` again and again; return a way to have it called at once. `refuse` is told what was refused. */
 export function keepUpToDate(update, refuse, every = () => EVERY) {
