@@ -44,8 +44,8 @@ class Made:
 
 def sessions() -> list[Made]:
     """Return the sessions."""
-    models = {"mini": 0.15, "small": 0.6, "medium": 2.5, "large": 10.0}
-    truth = {"mini": 0.61, "small": 0.86, "medium": 0.9, "large": 0.93, "compact": 0.9}
+    models = {"mini": 0.15, "small": 0.6, "medium": 2.5, "large": 10.0, "frontier": 18.0}
+    truth = {"mini": 0.61, "small": 0.86, "medium": 0.9, "large": 0.94, "frontier": 0.93, "compact": 0.9}
     readers = {"rules": 0.02, "scanner": 0.3, "reader": 1.1}
     rankers = {"keywords": 1.0, "vectors": 2.0, "vectors + reranking": 6.5}
     found = {"rules": 0.66, "scanner": 0.84, "reader": 0.95}
@@ -76,6 +76,8 @@ class Api:
         except urllib.error.HTTPError as error:
             with error:
                 sys.exit(f"{method} {path}: {json.load(error)['detail']}")
+        except urllib.error.URLError as error:
+            sys.exit(f"cannot reach {self.address}: {error.reason}")
         return json.loads(text) if text else None
 
 
@@ -130,9 +132,7 @@ def story(api: Api, made: Made, seconds: float) -> list[tuple[float, Any]]:
 def service_of_its_own() -> Iterator[str]:
     """Start a service in memory; give its address."""
     command = [sys.executable, "-m", "frugalbandits.cli", "serve", "--store", "memory:", "--port", "0"]
-    with subprocess.Popen(
-        [*command, "--log-level", "error"], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen([*command, "--log-level", "error"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             # frugal: listening on http://127.0.0.1:41567 (memory:, ...)

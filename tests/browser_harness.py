@@ -40,6 +40,15 @@ class Server:
         self.address = line.split(" ")[3]
         self.port = int(self.address.rpartition(":")[2])
         self.token = token
+        # A signal that came before it answers would be lost.
+        until(self._answers, "an answer of the service")
+
+    def _answers(self):
+        try:
+            with urllib.request.urlopen(f"{self.address}/healthz", timeout=5) as answer:
+                return answer.status == 200
+        except urllib.error.URLError:
+            return False
 
     def call(self, method, path, body=None):
         headers = {"content-type": "application/json"}

@@ -169,6 +169,8 @@ def test_the_wheel_has_the_whole_package_and_nothing_else(wheel):
     assert names == wanted
     assert "frugalbandits/py.typed" in names
     assert any(name.startswith("frugalbandits/lab/instances/data/") for name in names)
+    static = "frugalbandits/service/static"
+    assert {f"{static}/session.html", f"{static}/js/api.js", f"{static}/vendor/uplot/LICENSE"} <= names
     assert not [name for name in names if "test_" in name or name.startswith("tests")]
 
 

@@ -47,7 +47,9 @@ class Page:
     def wait_for(self, css, words=""):
         """Wait until something is visible, and says this."""
         return until(
-            lambda: next((each for each in self.all(css) if each.is_displayed() and words in each.text), None),
+            lambda: next(
+                (each for each in self.all(css) if each.is_displayed() and words in each.text), None
+            ),
             f"{css} with {words!r}",
         )
 
@@ -122,9 +124,7 @@ def performed(text):
     """Do what a line for curl says."""
     words = shlex.split(text.replace("\\\n", " "))
     assert words[:3] == ["curl", "-X", "PUT"]
-    headers = dict(
-        words[at + 1].split(": ", 1) for at, each in enumerate(words) if each == "-H"
-    )
+    headers = dict(words[at + 1].split(": ", 1) for at, each in enumerate(words) if each == "-H")
     body = words[words.index("-d") + 1].encode()
     request = urllib.request.Request(words[3], body, headers, method="PUT")
     with urllib.request.urlopen(request) as answer:
@@ -148,11 +148,11 @@ def test_numbers_change_while_decisions_are_made_and_told(page, server):
     server.call("PUT", "/v1/sessions/live", SHOP)
     page.open(server, "/sessions/live")
     until(lambda: page.tile("Decisions") == "0", "a session without decisions")
-    assert page.tile("Judged") == "–"
+    assert page.tile("Judged") == "\u2013"
     for seen in (20, 40, 60, 80):  # a second or two each: curves need some time
         server.traffic("live")
         until(lambda seen=seen: page.tile("Decisions") == str(seen), f"{seen} decisions")
-    assert page.tile("Judged") == "100 %" and page.tile("Spent") not in ("0", "–")
+    assert page.tile("Judged") == "100 %" and page.tile("Spent") not in ("0", "\u2013")
     assert "80 decisions" in page.text("#headline")
     assert page.text("#age") == "Live"
     page.wait_for("#charts canvas")

@@ -105,6 +105,7 @@ async def holder(call: Call) -> Answer:
     )
 
 
+_NAMES = [kind.decode() for kind in (_TEXT, *_KINDS.values()) if b"html" not in kind]
 _PAGE = {"description": "A page", "content": {"text/html": {}}}
 ROUTES = [
     Route("GET", "/", 0, home, "The dashboard", {200: _PAGE}),
@@ -115,7 +116,10 @@ ROUTES = [
         0,
         asset,
         "What the dashboard consists of",
-        {200: {"description": "A file", "content": {"text/plain": {}}}},
+        {
+            200: {"description": "A file", "content": {kind.split("; ")[0]: {} for kind in _NAMES}},
+            304: {"description": "The file that is there already"},
+        },
     ),
     Route(
         "GET",
