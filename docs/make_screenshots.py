@@ -25,11 +25,11 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples")]
 import demo_traffic  # noqa: E402
 from browser_harness import Server, chromium, scheme, size, until  # noqa: E402
 
-#: Name, width, height of the window, light or dark, and whether all of the page is in the picture.
+#: Name, width, height, pixels a point, light or dark, and whether all of the page is in the picture.
 VIEWS = (
-    ("desktop", 1400, 900, "light", True),
-    ("phone", 390, 844, "light", False),
-    ("dark", 1400, 900, "dark", False),
+    ("desktop", 1400, 900, 1, "light", True),
+    ("phone", 390, 844, 2, "light", False),
+    ("dark", 1400, 900, 1, "dark", True),
 )
 LARGEST = 250_000  # bytes
 
@@ -47,8 +47,8 @@ def main() -> None:
         traffic.start()
         time.sleep(told.seconds)
         with tempfile.TemporaryDirectory() as folder, chromium(folder) as driver:
-            for name, width, height, light, whole in VIEWS:
-                size(driver, width, height)
+            for name, width, height, scale, light, whole in VIEWS:
+                size(driver, width, height, scale)
                 scheme(driver, light)
                 driver.get(f"{server.address}/sessions/support-answers")
                 until(lambda: driver.find_elements("css selector", "#charts canvas"), "a picture")

@@ -101,7 +101,7 @@ def run(api: Api, seconds: float, seed: int = 1) -> None:
                     reward = float(chance.random() < each.quality[decision["option"]])
                     due = now + chance.expovariate(1 / each.delay)
                     heapq.heappush(waiting, (due, decision["id"], reward))
-        told = []
+        told: list[dict[str, Any]] = []
         while waiting and waiting[0][0] <= now and len(told) < 1_000:
             _, id_, reward = heapq.heappop(waiting)
             told.append({"op": "tell", "id": id_, "reward": reward})

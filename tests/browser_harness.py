@@ -93,6 +93,7 @@ def chromium(folder):
         "disable-component-update",
         "disable-sync",
         "lang=en",
+        "hide-scrollbars",
         f"user-data-dir={folder}",
     ):
         options.add_argument(f"--{each}")
@@ -105,8 +106,8 @@ def chromium(folder):
         driver.quit()
 
 
-def size(driver, width, height):
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+def size(driver, width, height, scale=1):
+    metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 

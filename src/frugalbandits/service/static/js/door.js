@@ -26,6 +26,7 @@ export function askForToken(words, entered) {
   const door = byId("door");
   if (!door.hidden && door.querySelector("input")) {
     say(door.querySelector(".problem"), words ? upper(words) : "");
+    door.querySelector("input").select();
     return;
   }
   const input = make("input", {

@@ -43,8 +43,8 @@ function item(change, bins, given) {
   say(option, change.option ?? "");
   say(words, change.option ? ` ${change.words}` : change.words);
   const at = timeOf(bins, change.decision);
-  const about = at === null ? "" : `about ${when(at)} · `;
-  say(below, `${about}after ${count(change.decision)} decisions`);
+  const about = at === null ? "" : ` · about ${when(at)}`;
+  say(below, `decision ${count(change.decision)}${about}`);
   return found;
 }
 

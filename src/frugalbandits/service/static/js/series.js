@@ -3,24 +3,53 @@
 
 import { hasColour } from "./colours.js";
 
+const BY_OPTION = ["asked", "told", "always"];
+const NAMES = [...BY_OPTION, "spent", "delays", "answers"];
 const sum = (values) => values.reduce((total, each) => total + each, 0);
+
+// Workers say about once a second what they handed out: narrower bins would be empty by chance.
+const NARROWEST = 2; // seconds
+const MOST = 100; // bins
 
 /** Return bins of equal width without gaps. */
 export function filled(series) {
+  let found = spread(series);
+  while (found.times.length > 1 && (found.width < NARROWEST || found.times.length > MOST)) found = halved(found);
+  return found;
+}
+
+/** Make two bins one. */
+function halved(bins) {
+  const found = { ...bins, width: 2 * bins.width, times: [] };
+  for (const name of NAMES) found[name] = [];
+  bins.times.forEach((time, place) => {
+    const start = Math.floor(Math.round(time / bins.width) / 2) * found.width;
+    const again = found.times.at(-1) === start;
+    if (!again) found.times.push(start);
+    for (const name of NAMES) {
+      const value = bins[name][place];
+      const before = again ? found[name].pop() : null;
+      if (before === null) found[name].push(value);
+      else found[name].push(Array.isArray(value) ? value.map((each, at) => each + before[at]) : value + before);
+    }
+  });
+  return found;
+}
+
+function spread(series) {
   const { times, width } = series;
-  if (!times.length) return { ...series, times: [] };
+  if (!times.length) return series;
   const places = new Map(times.map((time, place) => [Math.round(time / width), place]));
   const first = Math.round(times[0] / width);
   const last = Math.round(times.at(-1) / width);
   const nothing = series.options.map(() => 0);
   const found = { options: series.options, width, times: [] };
-  const names = ["asked", "told", "always", "spent", "delays", "answers"];
-  for (const name of names) found[name] = [];
+  for (const name of NAMES) found[name] = [];
   for (let bin = first; bin <= last; bin += 1) {
     const place = places.get(bin);
     found.times.push(bin * width);
-    for (const name of names) {
-      const none = ["asked", "told", "always"].includes(name) ? nothing : 0;
+    for (const name of NAMES) {
+      const none = BY_OPTION.includes(name) ? nothing : 0;
       found[name].push(place === undefined ? none : (series[name][place] ?? none));
     }
   }

@@ -123,11 +123,17 @@ function saved(label, saving, instead, option) {
 
 function drawNext() {
   const planned = session.next;
-  const option = planned?.option ?? session.standby[0];
+  const leader = session.decision ?? session.likely ?? session.candidate ?? session.standby[0];
   const parts = [];
-  if (option) {
-    const lead = planned ? "The next decision is for " : "Nothing is planned before it is asked for. Most likely: ";
-    parts.push(make("p", {}, lead, make("b", {}, option), planned ? `: ${planned.reason}.` : "."));
+  if (planned) {
+    parts.push(make("p", {}, "The next decision is for ", make("b", {}, planned.option), `: ${planned.reason}.`));
+  } else if (session.question) {
+    parts.push(make("p", {}, "The next decision asks a question, unless feedback answers it before."));
+  } else if (leader) {
+    const why = session.decision ? "which was settled on" : "which leads: no question is open";
+    parts.push(make("p", {}, "The next decision will be for ", make("b", {}, leader), `, ${why}.`));
+  } else {
+    parts.push(make("p", {}, "No option may be used now: all of them are paused."));
   }
   if (session.question) parts.push(make("p", {}, session.question));
   parts.push(...session.notes.map((note) => make("p", { class: "muted" }, note)));
