@@ -1,6 +1,6 @@
 // Who looks: asks for a token where one is needed, keeps it for as long as the tab is open, and forgets it.
 
-import { address, get, Refused, token, upper } from "./api.js";
+import { address, get, token, upper } from "./api.js";
 import { byId, make, say, show } from "./dom.js";
 
 const FORM = /^[\x21-\x7e]+$/;
@@ -84,7 +84,6 @@ function instead(words) {
 
 /** Deal with what the service refused; return whether to stop asking. */
 export function refused(error, again) {
-  if (!(error instanceof Refused)) throw error;
   if (error.status === 401) {
     const given = Boolean(token.get());
     token.forget();

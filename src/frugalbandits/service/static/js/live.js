@@ -1,7 +1,7 @@
 // Keeps a page up to date: asks every two seconds while somebody looks, says how old the numbers are when it
 // cannot, and goes on by itself when it can again.
 
-import { Away } from "./api.js";
+import { Away, Refused } from "./api.js";
 import { byId, say, show } from "./dom.js";
 import { duration } from "./format.js";
 
@@ -31,11 +31,12 @@ export function keepUpToDate(update, refuse, every = () => EVERY) {
       updated = Date.now();
       show(byId("banner"), false);
     } catch (error) {
-      if (!(error instanceof Away)) {
+      if (error instanceof Refused) {
         stopped = refuse(error);
       } else {
+        if (!(error instanceof Away)) console.error(error);
         failures += 1;
-        bannerOf(error, updated);
+        bannerOf(error instanceof Away ? error : new Error("This page could not show what the service said."), updated);
       }
     } finally {
       running = false;

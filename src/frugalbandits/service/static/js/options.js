@@ -107,7 +107,8 @@ function newRow(name) {
   parts.button.setAttribute("aria-label", `Change ${name}`);
   cells[0].append(parts.swatch, parts.label);
   const line = make("div", { class: "line", "aria-hidden": "true" }, parts.interval, parts.threshold, parts.mean);
-  cells[1].append(line);
+  parts.words = make("span", { class: "unseen" });
+  cells[1].append(line, parts.words);
   const act = make("td", { role: "cell", class: "col-act" }, parts.button);
   return { ...parts, cells, element: make("tr", { role: "row" }, ...cells, act) };
 }
@@ -129,6 +130,7 @@ function drawRow(arm, session, range) {
   }
   if (arm.mean !== null) row.mean.style.left = placeOf(arm.mean, range);
   if (session.threshold !== null) row.threshold.style.left = placeOf(session.threshold, range);
+  say(row.words, sideOf(arm, session.threshold, known));
   say(mean, quality(arm.mean));
   say(interval, known ? `${quality(arm.lcb)}–${quality(arm.ucb)}` : "–");
   say(cost, amount(arm.learned_cost ?? arm.cost));
@@ -141,6 +143,13 @@ function drawRow(arm, session, range) {
   status.dataset.mark = arm.name === session.decision ? "settled" : arm.status === "leader" ? "leader" : "";
   show(row.button, change !== null && there);
   return row.element;
+}
+
+/** Say what the picture shows. */
+function sideOf(arm, threshold, known) {
+  if (!known || threshold === null) return "not known yet";
+  if (arm.lcb >= threshold) return "all of the interval is good enough";
+  return arm.ucb < threshold ? "all of the interval is too low" : "the interval reaches to both sides of the bar";
 }
 
 function wordsOf(arm, session) {

@@ -129,10 +129,11 @@ function drawExamples() {
   const lines = [
     ...(held ? ["import json, os, urllib.request"] : ["import json, urllib.request"]),
     "",
+    `url = "${url}"`,
     `body = json.dumps(${body}).encode()`,
     `headers = {"Content-Type": "application/json"}`,
     ...(held ? [`headers["Authorization"] = "Bearer " + os.environ["FRUGALBANDITS_TOKEN"]`] : []),
-    `request = urllib.request.Request("${url}", body, headers, method="PUT")`,
+    `request = urllib.request.Request(url, body, headers, method="PUT")`,
     `with urllib.request.urlopen(request) as answer:`,
     `    print(json.load(answer)["headline"])`,
   ];
