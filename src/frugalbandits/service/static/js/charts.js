@@ -136,7 +136,7 @@ export class Chart {
       const item = this.legend.children[place] ?? entry();
       const [swatch, name, value] = item.children;
       swatch.style.setProperty("--colour", `var(${line.colour})`);
-      swatch.dataset.kind = line.stack ? "area" : line.dash ? "dashed" : "line";
+      swatch.dataset.kind = line.stack ? "area" : !line.dash ? "line" : line.dash[0] < line.dash[1] ? "dotted" : "dashed";
       say(name, line.name);
       say(value, at >= 0 && line.values[at] !== undefined ? this.format(line.values[at]) : "");
       return item;
