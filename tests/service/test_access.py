@@ -91,6 +91,9 @@ def test_only_who_may(
         assert token is None or token not in answer.text
     elif who == "prefixed" and path == "/v1/sessions":
         assert answer.json()["sessions"] == []
+    elif who == "prefixed" and path == "/v1/holder":
+        # It is about no session: whoever holds a token may know what it is for.
+        assert answer.json() == {"name": who, "role": "admin", "prefix": "other-", "tokens": True}
     elif who == "prefixed" and path == "/v1/batch":
         assert [each["status"] for each in answer.json()] == [403]
     elif who == "prefixed":
