@@ -43,7 +43,9 @@ ROUTES: list[tuple[str, str, str | None, object]] = [
     ("GET", "/readyz", None, None),
     ("GET", "/openapi.json", None, None),
     ("GET", "/", None, None),
+    ("GET", "/sessions/shop", None, None),
     ("GET", "/metrics", "reader", None),
+    ("GET", "/v1/holder", "reader", None),
     ("GET", "/v1/sessions", "reader", None),
     ("GET", "/v1/sessions/shop", "reader", None),
     ("GET", "/v1/sessions/shop/series", "reader", None),
@@ -89,6 +91,9 @@ def test_only_who_may(
         assert token is None or token not in answer.text
     elif who == "prefixed" and path == "/v1/sessions":
         assert answer.json()["sessions"] == []
+    elif who == "prefixed" and path == "/v1/holder":
+        # It is about no session: whoever holds a token may know what it is for.
+        assert answer.json() == {"name": who, "role": "admin", "prefix": "other-", "tokens": True}
     elif who == "prefixed" and path == "/v1/batch":
         assert [each["status"] for each in answer.json()] == [403]
     elif who == "prefixed":

@@ -11,6 +11,7 @@ __all__ = [
     "ChangeList",
     "DecisionList",
     "DecisionShape",
+    "HolderShape",
     "LogPage",
     "OptionShape",
     "ProblemShape",
@@ -107,6 +108,8 @@ class SummaryShape(BaseModel):
     waiting: int
     options: int
     spent: float | None
+    saving: float | None
+    judged: float | None
     best: str | None
     likely: str | None
 
@@ -224,6 +227,15 @@ class LogPage(BaseModel):
 
     entries: list[EntryShape]
     next: int | None
+
+
+class HolderShape(BaseModel):
+    """Whoever asks; `tokens` is false where there are none, and then whoever asks may do everything."""
+
+    name: str
+    role: str
+    prefix: str
+    tokens: bool
 
 
 class BatchResult(BaseModel):

@@ -67,6 +67,8 @@ def summary_view(session: StoredSession) -> dict[str, Any]:
         "waiting": found.waiting,
         "options": len([each for each in found.options if each.standing != "retired"]),
         "spent": found.spent,
+        "saving": found.saving,
+        "judged": found.judged,
         "best": found.best,
         "likely": next(iter(standby_of(session)), None),
     }

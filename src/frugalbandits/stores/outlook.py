@@ -45,6 +45,8 @@ class Summary(NamedTuple):
     threshold: float | None
     quality_regret: float | None
     cost_regret: float | None
+    saving: float | None
+    judged: float | None
 
 
 def options_of(session: Replica) -> list[OptionNow]:
@@ -114,6 +116,8 @@ def summary_of(session: Replica) -> Summary:
         waiting = sum(session._counts.waiting(option) for option in range(len(options)))
         decisions = session._next
         bar = _bar(session, options)
+        observed = sum(session._observed)
+        always = [session._money.had_it_been_all(option, decisions) for option in range(len(options))]
     there = [each for each in options if each.standing != "retired"]
     seen = [each for each in there if each.mean is not None]
     best = max(seen, key=lambda each: (each.mean or 0.0, -each.cost)).name if seen else None
@@ -124,16 +128,20 @@ def summary_of(session: Replica) -> Summary:
         quality_regret = _sum(max(bar - (each.mean or 0.0), 0.0) * each.decisions for each in seen)
         if right is not None:
             cost_regret = _sum(max(each.cost - right, 0.0) * each.decisions for each in options)
+    told, spent = sum(each.told for each in options), _sum(each.spent for each in options)
+    instead = next((cost for each, cost in zip(options, always, strict=True) if each.name == best), None)
     return Summary(
         decisions=decisions,
-        told=sum(each.told for each in options),
+        told=told,
         waiting=waiting,
-        spent=_sum(each.spent for each in options),
+        spent=spent,
         options=tuple(options),
         best=best,
         threshold=bar,
         quality_regret=quality_regret,
         cost_regret=cost_regret,
+        saving=None if instead is None else instead - spent,
+        judged=(told - observed) / decisions if decisions else None,
     )
 
 
