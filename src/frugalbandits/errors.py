@@ -14,6 +14,8 @@ __all__ = [
     "Expired",
     "HorizonWarning",
     "InputError",
+    "NotAllowed",
+    "ServiceUnavailable",
     "StateFormatError",
     "StoreClosed",
     "StoreUnavailable",
@@ -69,6 +71,21 @@ class StoreUnavailable(RuntimeError):
 
 class StoreClosed(StoreUnavailable):
     """A store was closed here: it must be opened again."""
+
+
+class ServiceUnavailable(ConnectionError):
+    """The decision service cannot be reached or cannot answer at present; the same call may succeed later."""
+
+
+class NotAllowed(PermissionError):
+    """The decision service refuses the token of a client, or what its holder wants to do.
+
+    `status` is 401 where the token is not known, and 403 where it is for something else.
+    """
+
+    def __init__(self, message: str, status: int = 403) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class HorizonWarning(UserWarning):
