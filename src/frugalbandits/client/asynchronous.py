@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypeVar, overload
@@ -13,6 +12,7 @@ import httpx
 from numpy.typing import ArrayLike
 
 from frugalbandits.client import forms
+from frugalbandits.client.forks import in_each_child, left_alone
 from frugalbandits.client.sending import (
     AFTER_FAILURE,
     LARGEST,
@@ -32,9 +32,6 @@ from frugalbandits.core.session import Changes, Decision, Explanation
 __all__ = ["AsyncClient", "AsyncClientSession"]
 
 T = TypeVar("T")
-_clients: weakref.WeakSet[AsyncClient] = weakref.WeakSet()
-# A child must not end the connections that its parent goes on with, so it never lets go of them.
-_inherited: list[Any] = []
 
 
 class AsyncClient:
@@ -72,7 +69,7 @@ class AsyncClient:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: httpx.AsyncClient | None = None
         self._task: asyncio.Task[None] | None = None
-        _clients.add(self)
+        in_each_child(self)
 
     def _here(self) -> httpx.AsyncClient:
         """Return the connections of the loop that runs."""
@@ -85,7 +82,7 @@ class AsyncClient:
         return self._http
 
     def _in_child(self) -> None:
-        _inherited.append((self._http, self._desk, self._task))
+        left_alone(self._http, self._desk, self._task)
         self._desk, self._http = self._desk.child(), None
 
     # Sessions.
@@ -253,15 +250,6 @@ class AsyncClient:
                 log.exception("delivery failed, and will be tried again")
                 await asyncio.sleep(AFTER_FAILURE)
         self._task = None
-
-
-def _forked() -> None:
-    for client in list(_clients):
-        client._in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
 
 
 class AsyncClientSession:

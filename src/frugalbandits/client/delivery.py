@@ -34,6 +34,7 @@ class Delivery:
         self._size = BATCH
         self._hold = 0.0  # seconds to wait after a refusal that a new token may mend
         self._held_until = 0.0
+        self._locked_out = False  # so that it is said once
         self._hurry_until = 0.0
         self._last = float("-inf")
 
@@ -92,9 +93,12 @@ class Delivery:
             else:
                 self._breaker.failed(error.wait)
         except NotAllowed as error:
-            # Kept: a token may be made known again, and a spool outlives this one.
+            # Kept: a token may be made known again, and a spool outlives this one. Whoever asks is told.
+            self._breaker.reached()
+            if not self._locked_out:
+                _log.error("feedback waits: the service at %s refuses the token: %s", self._url, error)
+            self._locked_out = True
             self._wait_longer()
-            _log.error("feedback waits: the decision service at %s refuses the token: %s", self._url, error)
         except InputError:
             # Of a probe: it is the service that answers, of whatever release.
             self._breaker.probed()
@@ -109,6 +113,7 @@ class Delivery:
 
     def _went_through(self) -> None:
         self.now()
+        self._locked_out = False
         if self._breaker.reached():
             _log.info("the decision service at %s is back", self._url)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ COUNT = 1_000  # decisions in one request
 LONGEST_ID = 2_000
 PATIENT, HASTY = 8, 2  # times that something is tried: by who has nothing else, and by who has
 _BACK_OFF = 0.05  # seconds, doubled from try to try
+_ID = re.compile(r"[A-Za-z0-9_-]+")
 _log = logging.getLogger("frugalbandits")
 
 
@@ -312,7 +314,7 @@ def _earlier(after: Any) -> Any:
 
 def _known_id(id_: Any) -> str:
     """Return an id that the service may have given."""
-    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or not id_.isascii():
+    if not isinstance(id_, str) or len(id_) > LONGEST_ID or not _ID.fullmatch(id_):
         raise UnknownDecision(f"no decision has the id {_shown(id_)!r}")
     return id_
 

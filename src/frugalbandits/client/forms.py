@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 _PAGE = 1_000
+_LONGEST_NAME = 1_000
 
 
 class Listed(NamedTuple):
@@ -56,9 +57,12 @@ class Listed(NamedTuple):
 
 
 def check_name(name: object) -> str:
-    """Return the name of a session; which names there can be, the service knows."""
-    if not isinstance(name, str) or not 0 < len(name) <= _PAGE:
-        raise InputError(f"a session is called by its name, but this is {repr(name)[:100]}")
+    """Return the name of a session; which names there can be, the service knows, if it is one part of a path."""
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or "/" in name:
+        raise InputError(
+            "the name of a session is a text without slashes, and not of any length, but it is "
+            f"{repr(name)[:100]}"
+        )
     return name
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypeVar, overload
@@ -14,6 +13,7 @@ import httpx
 from numpy.typing import ArrayLike
 
 from frugalbandits.client import forms
+from frugalbandits.client.forks import in_each_child, left_alone
 from frugalbandits.client.sending import (
     AFTER_FAILURE,
     LARGEST,
@@ -25,7 +25,7 @@ from frugalbandits.client.sending import (
     reply_of,
     trouble,
 )
-from frugalbandits.client.wire import Effect, Flow, Lost, Pause, Reply, Send
+from frugalbandits.client.wire import Effect, Flow, Lost, Pause, Reply, Send, driven
 from frugalbandits.core.quality import Quality
 from frugalbandits.core.session import Changes, Decision, Explanation
 
@@ -33,9 +33,6 @@ __all__ = ["MONTH", "Client", "ClientSession"]
 
 T = TypeVar("T")
 MONTH = 30 * 86_400.0  # seconds
-_clients: weakref.WeakSet[Client] = weakref.WeakSet()
-# A child must not end the connections that its parent goes on with, so it never lets go of them.
-_inherited: list[Any] = []
 
 
 class Client:
@@ -89,7 +86,7 @@ class Client:
         self._options = {**options_of(self._desk.url, token), "transport": transport}
         self._closed = False
         self._begin()
-        _clients.add(self)
+        in_each_child(self)
         self._attend()
 
     def _begin(self) -> None:
@@ -101,7 +98,7 @@ class Client:
         self._desk.wake = self._news.set
 
     def _in_child(self) -> None:
-        _inherited.append((self._http, self._desk, self._thread))
+        left_alone(self._http, self._desk, self._thread)
         self._desk = self._desk.child()
         self._begin()
 
@@ -218,7 +215,7 @@ class Client:
         if self._closed:
             raise RuntimeError("the client is closed")
         try:
-            return _driven(flow, self._do)
+            return driven(flow, self._do)
         finally:
             self._attend()
 
@@ -255,7 +252,7 @@ class Client:
     def _deliver(self) -> None:
         while True:
             try:
-                _driven(self._desk.delivery.attend(), self._do_behind)
+                driven(self._desk.delivery.attend(), self._do_behind)
             except Exception:
                 log.exception("delivery failed, and will be tried again")
                 time.sleep(AFTER_FAILURE)
@@ -270,33 +267,6 @@ class Client:
         if self._news.wait(effect.seconds):
             self._news.clear()
         return None
-
-
-def _driven(flow: Flow[T], do: Any) -> T:
-    """Run a flow to its end."""
-    try:
-        effect = next(flow)
-        while True:
-            try:
-                found = do(effect)
-            except Exception as error:
-                effect = flow.throw(error)
-            else:
-                effect = flow.send(found)
-    except StopIteration as end:
-        value: T = end.value
-        return value
-    finally:
-        flow.close()
-
-
-def _forked() -> None:
-    for client in list(_clients):
-        client._in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
 
 
 class ClientSession:

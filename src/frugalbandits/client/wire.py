@@ -34,6 +34,7 @@ __all__ = [
     "Send",
     "Work",
     "answered",
+    "driven",
     "error_of",
     "is_temporary",
 ]
@@ -110,6 +111,24 @@ class Work(NamedTuple):
 
 Effect = Send | Pause | Work
 Flow = Generator[Effect, Any, T]
+
+
+def driven(flow: Flow[T], do: Callable[[Effect], Any]) -> T:
+    """Run a flow to its end."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                found = do(effect)
+            except Exception as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(found)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    finally:
+        flow.close()
 
 
 def answered(request: Request[T], reply: Reply) -> T:
