@@ -20,7 +20,11 @@ from frugalbandits.stores import open_store
 
 COSTS = {"small": 0.2, "medium": 1.0, "large": 3.0}
 URL = "http://127.0.0.1:8000"
-STORELESS = {"type": "urn:frugalbandits:problem:store-unavailable", "status": 503, "detail": "the disk is full"}
+STORELESS = {
+    "type": "urn:frugalbandits:problem:store-unavailable",
+    "status": 503,
+    "detail": "the disk is full",
+}
 
 
 def until(true, seconds=20.0):
@@ -209,22 +213,23 @@ class Server:
         self.kill()
 
 
+ANSWERS = {
+    "garbage": b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-type: text/html\r\n\r\nhello",
+    "other json": b'HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{"id": [1, 2]}',
+    "not http": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "500": b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n",
+    "502": b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 4\r\n\r\noops",
+    "404 of a proxy": b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\noops",
+    "redirect": b"HTTP/1.1 307 Temporary Redirect\r\nlocation: http://evil.example/\r\n"
+    b"content-length: 0\r\n\r\n",
+    "busy": b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 20\r\ncontent-length: 0\r\n\r\n",
+    "hang up": b"",
+    "half": b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{",
+}
+
+
 class Rude:
     """A server of the worst kind: it hangs, answers nonsense, hangs up, or sends one elsewhere."""
-
-    ANSWERS = {
-        "garbage": b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-type: text/html\r\n\r\nhello",
-        "other json": b'HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{"id": [1, 2]}',
-        "not http": b"SSH-2.0-OpenSSH_9.6\r\n",
-        "500": b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n",
-        "502": b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 4\r\n\r\noops",
-        "404 of a proxy": b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\noops",
-        "redirect": b"HTTP/1.1 307 Temporary Redirect\r\nlocation: http://evil.example/\r\n"
-        b"content-length: 0\r\n\r\n",
-        "busy": b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 20\r\ncontent-length: 0\r\n\r\n",
-        "hang up": b"",
-        "half": b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{",
-    }
 
     def __init__(self, mode):
         self.mode = mode
@@ -258,7 +263,7 @@ class Rude:
                     while not self.closing.wait(0.05):
                         connection.sendall(b" ")
                 else:
-                    connection.sendall(self.ANSWERS[self.mode])
+                    connection.sendall(ANSWERS[self.mode])
             except OSError:
                 pass  # whoever asked has gone
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import frugalbandits as fb
-from client_harness import COSTS, Clients, Rude, Server, free_port, until
+from client_harness import ANSWERS, COSTS, Clients, Rude, Server, free_port, until
 from frugalbandits.service.access import add_token
 
 
@@ -196,7 +196,7 @@ def test_without_any_plan_the_error_says_so(connect, nowhere):
     assert session.ask(among=["a", "b"]).option == "a"
 
 
-@pytest.mark.parametrize("mode", ["hangs", "drips", *Rude.ANSWERS])
+@pytest.mark.parametrize("mode", ["hangs", "drips", *ANSWERS])
 def test_a_server_that_is_rude(connect, mode):
     with Rude(mode) as server:
         client = connect(server.url, timeout=0.5, token="frugal_secret")
@@ -221,7 +221,9 @@ def test_a_redirect_is_not_followed(connect):
         session = connect(server.url, timeout=10.0, token="frugal_secret").session("shop")
         with pytest.raises(fb.ServiceUnavailable, match=r"redirect \(307\) to http://evil.example/"):
             session.explain()
-        assert server.heard and all(b"/v1/sessions/shop" in each for each in server.heard if b"readyz" not in each)
+        assert server.heard and all(
+            b"/v1/sessions/shop" in each for each in server.heard if b"readyz" not in each
+        )
 
 
 def test_a_token_that_is_refused_keeps_feedback_waiting(house, eager, caplog):
@@ -297,10 +299,9 @@ def test_a_file_that_is_no_spool(tmp_path, content):
 
 
 def test_what_is_not_delivered_is_said_at_the_end(nowhere, caplog):
-    with caplog.at_level(logging.ERROR, "frugalbandits"):
-        with fb.Client(nowhere, timeout=0.2) as client:
-            client.session("shop").observe("small", 1.0)
-            client.close(timeout=0.1)
+    with caplog.at_level(logging.ERROR, "frugalbandits"), fb.Client(nowhere, timeout=0.2) as client:
+        client.session("shop").observe("small", 1.0)
+        client.close(timeout=0.1)
     assert any("1 pieces of feedback were not delivered" in each.getMessage() for each in caplog.records)
 
 

@@ -97,7 +97,11 @@ def test_creating_again_is_the_same_and_another_is_a_conflict(client, session):
     assert again.explain().arms[0].pulls == 1
     with pytest.raises(fb.Conflict, match=r"'shop' is there, with quality"):
         client.create("shop", COSTS, alpha=0.2)
-    for name, words in (("../etc", "without slashes"), ("<b>", "begins with a letter or a digit"), ("..", "begins")):
+    for name, words in (
+        ("../etc", "without slashes"),
+        ("<b>", "begins with a letter or a digit"),
+        ("..", "begins"),
+    ):
         with pytest.raises(fb.InputError, match=words):
             client.create(name, COSTS, alpha=0.1)
 
@@ -123,7 +127,7 @@ def test_the_same_again_is_the_same_and_something_else_a_conflict(session):
     session.observe("small", 1.0, id="mine")
     session.observe("small", 1.0, id="mine")
     session.forget(other.id)
-    with pytest.raises(fb.Conflict, match="told before, with the reward 1.0"):
+    with pytest.raises(fb.Conflict, match=r"told before, with the reward 1\.0"):
         session.tell(decision.id, 0.0)
     with pytest.raises(fb.ToldBefore):
         session.tell(other.id, 0.0)
@@ -226,7 +230,11 @@ def test_tokens(house, monkeypatch):
     house.client(token=admin).create("shop", COSTS, alpha=0.1)
     looking = house.client(token=reader).session("shop")
     looking.explain()
-    for token, words in ((reader, "role writer"), ("frugal_wrong", "not known here"), ("", "a token is needed")):
+    for token, words in (
+        (reader, "role writer"),
+        ("frugal_wrong", "not known here"),
+        ("", "a token is needed"),
+    ):
         session = house.client(token=token).session("shop", fallback=["small"])
         with pytest.raises(fb.NotAllowed, match=words) as caught:
             session.ask()

@@ -72,7 +72,9 @@ def test_all_that_was_told_is_counted_once(kind, eager, tmp_path_factory, steps)
             assert each.dropped == 0
         for decision in decisions:
             wanted[decision.option] += rewards.get(decision.id) is not None
-        assert {arm.name: arm.pulls for arm in session.explain().arms} == {name: wanted[name] for name in NAMES}
+        assert {arm.name: arm.pulls for arm in session.explain().arms} == {
+            name: wanted[name] for name in NAMES
+        }
     finally:
         house.close()
 

@@ -57,7 +57,7 @@ class Listed(NamedTuple):
 
 
 def check_name(name: object) -> str:
-    """Return the name of a session; which names there can be, the service knows, if it is one part of a path."""
+    """Return the name of a session that is one part of a path; which there can be, the service knows."""
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or "/" in name:
         raise InputError(
             "the name of a session is a text without slashes, and not of any length, but it is "
