@@ -10,6 +10,24 @@ import sys
 
 __all__ = ["main", "what_to_install"]
 
+# What brings a package that is not of the lab.
+_EXTRAS = {
+    **dict.fromkeys(
+        (
+            "fastapi",
+            "httptools",
+            "prometheus_client",
+            "pydantic",
+            "starlette",
+            "structlog",
+            "uvicorn",
+            "uvloop",
+        ),
+        "service",
+    ),
+    "psycopg": "postgres",
+}
+
 
 def main() -> None:
     """Run the command line; where a package that it needs is not installed, say what to install."""
@@ -30,4 +48,5 @@ def what_to_install(error: ModuleNotFoundError) -> str:
     missing = (error.name or "").partition(".")[0]
     if missing in ("", __name__.partition(".")[0]):
         raise error
-    return f"the command line needs {missing}, which is not installed: pip install 'frugalbandits[lab]'"
+    extra = _EXTRAS.get(missing, "lab")
+    return f"the command line needs {missing}, which is not installed: pip install 'frugalbandits[{extra}]'"

@@ -1,27 +1,49 @@
-"""All commands, registered."""
+"""All commands, registered. Where the lab is not installed, its commands say what to install."""
 
-from frugalbandits.cli import (
-    bounds,
-    catalogue,
-    leaderboard,
-    raw,
-    reproduce,
-    serving,
-    session,
-    simulate,
-    warming,
-)
-from frugalbandits.cli.common import app
+from __future__ import annotations
 
-__all__ = [
-    "app",
+from frugalbandits.cli import kept, serving, tokens, what_to_install
+from frugalbandits.cli.application import NotInstalled, app
+
+__all__ = ["LAB", "app", "kept", "serving", "stand_in", "tokens"]
+
+#: The commands of the lab.
+LAB = (
     "bounds",
-    "catalogue",
+    "instance",
+    "instances",
     "leaderboard",
-    "raw",
+    "policies",
     "reproduce",
-    "serving",
     "session",
     "simulate",
-    "warming",
-]
+    "warm-up",
+)
+
+
+def stand_in(name: str, words: str) -> None:
+    """Register a command that only says what to install, whatever it is given."""
+
+    def missing() -> None:
+        raise NotInstalled(words)
+
+    app.command(
+        name,
+        help="Not installed: pip install 'frugalbandits[lab]'",
+        context_settings={
+            "ignore_unknown_options": True,
+            "allow_extra_args": True,
+            "help_option_names": [],
+        },
+    )(missing)
+
+
+try:
+    from frugalbandits.cli import laboratory as laboratory
+except ModuleNotFoundError as error:
+    words = what_to_install(error)
+    there = {command.name for command in app.registered_commands}
+    there |= {group.name for group in app.registered_groups}
+    for each in LAB:
+        if each not in there:
+            stand_in(each, words)

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalbandits.cli.common import app, whole
+from frugalbandits.cli.application import app, whole
+from frugalbandits.cli.stored import STORE
 
-__all__ = ["STORE", "serve"]
-
-STORE = "FRUGALBANDITS_STORE"
+__all__ = ["serve"]
 
 
 @app.command(epilog="Example: frugal serve --store sqlite:///decisions.db --port 8000")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from html import escape
 
-__all__ = ["html_table", "text_table"]
+__all__ = ["fitted_text", "html_table", "printable", "text_table"]
 
 _CELL = "padding:.2em .6em;border-bottom:1px solid rgba(128,128,128,.4)"
 
@@ -29,6 +29,41 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collec
         )
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def fitted_text(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: Collection[int] = ()
+) -> str:
+    """Return a table, or where it is too wide a record a row: its first cell, and a line for each other one.
+
+    Examples
+    --------
+    >>> print(fitted_text(["option", "cost"], [["small", "0.2"], ["large", "3"]], 8, left={0}))
+    small
+      cost 0.2
+    large
+      cost 3
+    """
+    table = text_table(heads, rows, left)
+    if max(map(len, table.splitlines())) <= width:
+        return table
+    reach = max(map(len, heads[1:]), default=0)
+    lines = []
+    for first, *others in rows:
+        lines.append(first)
+        lines += [f"  {head:<{reach}} {cell}" for head, cell in zip(heads[1:], others, strict=True)]
+    return "\n".join(lines)
+
+
+def printable(name: str) -> str:
+    r"""Return a name without characters that would move the cursor or end the line.
+
+    Examples
+    --------
+    >>> printable("two\nlines")
+    'two lines'
+    """
+    return "".join(character if character.isprintable() else " " for character in name)
 
 
 def html_table(

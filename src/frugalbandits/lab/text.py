@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from frugalbandits.core.registry import policy_title
+from frugalbandits.core.tables import printable
 from frugalbandits.lab.instances.catalogue import instance_title
 from frugalbandits.lab.problem import Problem
 
@@ -45,17 +46,6 @@ def readable(value: float) -> str:
         return f"{value:.4g}"
     text = f"{round(value, 3 - magnitude):,.{max(0, 3 - magnitude)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def printable(name: str) -> str:
-    r"""Return a name without characters that would move the cursor or end the line.
-
-    Examples
-    --------
-    >>> printable("two\nlines")
-    'two lines'
-    """
-    return "".join(character if character.isprintable() else " " for character in name)
 
 
 def role(problem: Problem, arm: int) -> str:

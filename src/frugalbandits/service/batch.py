@@ -7,7 +7,7 @@ import asyncio
 from frugalbandits.service.access import WRITER
 from frugalbandits.service.answers import Answer
 from frugalbandits.service.decisions import asked, author
-from frugalbandits.service.hub import known_name
+from frugalbandits.service.hub import Hub, known_name
 from frugalbandits.service.models import Batch, BatchAsk, BatchForget, BatchObserve, BatchTell
 from frugalbandits.service.problems import problem_of
 from frugalbandits.service.routing import Call, Route
@@ -33,7 +33,7 @@ class _Told:
 async def batch(call: Call, body: Batch) -> Answer:
     """Do many things, each as its own route does it; one that fails leaves the others as they are.
 
-    What is told is submitted before anything is waited for. Where one item has a wrong form, so has the whole.
+    What is told is submitted before anything is waited for. One item of a wrong form spoils the whole.
     """
     results: list[bytes] = [_DONE] * len(body)
     told: list[_Told] = []
@@ -78,20 +78,20 @@ async def _tell(call: Call, told: list[_Told], results: list[bytes]) -> None:
     groups: dict[str, list[_Told]] = {}
     for each in told:
         groups.setdefault(each.session.name, []).append(each)
+    # A store may refuse at once, so each is a call of its own; all begin before any is waited for.
     waiting = [
-        (group, hub.submit(group[0].session, [fact for each in group for fact in each.facts]))
+        _appended(hub, group[0].session, [fact for each in group for fact in each.facts])
         for group in groups.values()
     ]
-    for group, future in waiting:
-        try:
-            outcomes = await future
-        except Exception as error:
+    ends = await asyncio.gather(*waiting, return_exceptions=True)
+    for group, outcomes in zip(groups.values(), ends, strict=True):
+        if isinstance(outcomes, BaseException):
             for each in group:
-                results[each.place] = _refused(call, error)
+                _settle(call, each, outcomes, results)
             continue
         if any(outcome.what == CONFLICT for outcome in outcomes):
             # Then nothing of it was added.
-            alone = [hub.submit(each.session, each.facts) for each in group]
+            alone = [_appended(hub, each.session, each.facts) for each in group]
             ended = await asyncio.gather(*alone, return_exceptions=True)
             for each, end in zip(group, ended, strict=True):
                 _settle(call, each, end, results)
@@ -100,6 +100,10 @@ async def _tell(call: Call, told: list[_Told], results: list[bytes]) -> None:
         for each in group:
             _settle(call, each, outcomes[start : start + len(each.facts)], results)
             start += len(each.facts)
+
+
+async def _appended(hub: Hub, session: StoredSession, facts: list[Fact]) -> list[Outcome]:
+    return await hub.submit(session, facts)
 
 
 def _settle(call: Call, told: _Told, end: list[Outcome] | BaseException, results: list[bytes]) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 __all__ = [
     "BATCH",
     "BODY",
-    "BODY_SECONDS",
     "CONCURRENCY",
     "COUNT",
-    "HEADER_SECONDS",
     "LOG_PAGE",
     "OPTIONS",
     "OPTION_NAME",
+    "PATIENCE",
     "SESSIONS",
     "SESSION_PAGE",
     "SOURCE",
@@ -20,8 +19,7 @@ __all__ = [
 ]
 
 BODY = 1 << 20  # bytes of a request
-BODY_SECONDS = 10.0  # until a body must have come
-HEADER_SECONDS = 10.0  # until the head of a request must have come
+PATIENCE = 10.0  # seconds until the head of a request must have come, and then its body
 CONCURRENCY = 1_000  # requests that one worker has in hand
 COUNT = 1_000  # decisions in one request
 BATCH = 1_000  # items in one request

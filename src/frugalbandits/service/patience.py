@@ -7,24 +7,23 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from frugalbandits.service import limits
-
-__all__ = ["Patient"]
+__all__ = ["patient_for"]
 
 
-class Patient(HttpToolsProtocol):
+class _Patient(HttpToolsProtocol):
     """uvicorn's protocol, which by itself waits for the rest of a head as long as it takes.
 
     The time is looked at now and then and not for each request, so that this costs nothing where it counts.
     """
 
+    patience: float
     _reading_since: float | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
         self._reading_since = self.loop.time()
-        self.loop.call_later(limits.HEADER_SECONDS, self._look)
+        self.loop.call_later(self.patience, self._look)
 
     def on_message_begin(self) -> None:
         """Note when the head of a request begins."""
@@ -41,7 +40,12 @@ class Patient(HttpToolsProtocol):
         if transport.is_closing():
             return
         since = self._reading_since
-        if since is not None and self.loop.time() - since >= limits.HEADER_SECONDS:
+        if since is not None and self.loop.time() - since >= self.patience:
             transport.close()
             return
-        self.loop.call_later(limits.HEADER_SECONDS / 2, self._look)
+        self.loop.call_later(self.patience / 2, self._look)
+
+
+def patient_for(seconds: float) -> type[asyncio.Protocol]:
+    """Return the protocol of connections that wait so long for a head."""
+    return type("Patient", (_Patient,), {"patience": seconds})

@@ -126,7 +126,7 @@ class Bound(APIRoute):
             return await self._handler(call, *values, **self._asked(scope))
         if self._body is None:
             return await self._handler(call, *values)
-        raw = await read_body(headers, receive)
+        raw = await read_body(headers, receive, self._service.settings.patience)
         if not raw and not self._body_needed:
             return await self._handler(call, *values)
         return await self._handler(call, *values, self._body.validate_json(raw))
@@ -147,7 +147,7 @@ class Bound(APIRoute):
         return found
 
 
-async def read_body(headers: dict[bytes, bytes], receive: Receive) -> bytes:
+async def read_body(headers: dict[bytes, bytes], receive: Receive, patience: float) -> bytes:
     """Return the body of a request, unless it is too large, or too slow, or of another kind."""
     length = headers.get(b"content-length")
     if length is None and b"transfer-encoding" not in headers:
@@ -159,7 +159,7 @@ async def read_body(headers: dict[bytes, bytes], receive: Receive) -> bytes:
         shown = kind[:100].decode("latin-1") or "not there"
         raise Problem(415, "content-type", f"the Content-Type must be application/json, but it is {shown}")
     try:
-        async with asyncio.timeout(limits.BODY_SECONDS):
+        async with asyncio.timeout(patience):
             body = bytearray()
             while True:
                 message = await receive()
@@ -174,7 +174,7 @@ async def read_body(headers: dict[bytes, bytes], receive: Receive) -> bytes:
         raise Problem(
             408,
             "too-slow",
-            f"the body did not come within {limits.BODY_SECONDS:g} s",
+            f"the body did not come within {patience:g} s",
             headers=[(b"connection", b"close")],
         ) from None
 

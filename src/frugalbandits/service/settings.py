@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.service import limits
 
 __all__ = ["LEVELS", "LOOPBACK", "Settings", "is_loopback", "read_config"]
 
 LEVELS = ("debug", "info", "warning", "error")
 #: Names by which this machine is called by itself.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "float": (int, float),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,17 +37,19 @@ class Settings:
     log_level: str = "info"
     dashboard: bool = True
     metrics_free: bool = False  # whether /metrics is for whoever comes
+    patience: float = limits.PATIENCE  # seconds that a slow client has for a head, and for a body
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            kind = {"str": str, "int": int, "bool": bool}[str(field.type)]
-            if type(value) is not kind:
+            if type(value) not in _KINDS[str(field.type)]:
                 raise InputError(f"{field.name} must be of the kind {field.type}, but it is {value!r}")
         if not 0 <= self.port <= 65_535:
             raise InputError(f"port must be from 0 to 65535, but it is {self.port}")
         if not 1 <= self.workers <= 256:
             raise InputError(f"workers must be from 1 to 256, but there are {self.workers}")
+        if not 0 < self.patience <= 3_600:
+            raise InputError(f"patience must be more than 0 and at most 3600 s, but it is {self.patience!r}")
         if self.log_level not in LEVELS:
             raise unknown_name("log level", self.log_level, LEVELS)
         if self.workers > 1 and self.store == "memory:":

@@ -1,7 +1,35 @@
 """What survives a crash: a log of facts for each session, in memory, in SQLite or in PostgreSQL."""
 
-from frugalbandits.stores.contract import Entry, Fact, Outcome, Snapshot, Store
+from frugalbandits.stores.contract import (
+    CONFLICT,
+    LAPSING,
+    LEFT_OUT,
+    NEW,
+    SAME,
+    Entry,
+    Fact,
+    Listener,
+    Outcome,
+    Snapshot,
+    Store,
+    body_of,
+)
 from frugalbandits.stores.opening import open_store
 from frugalbandits.stores.session import StoredSession
 
-__all__ = ["Entry", "Fact", "Outcome", "Snapshot", "Store", "StoredSession", "open_store"]
+__all__ = [
+    "CONFLICT",
+    "LAPSING",
+    "LEFT_OUT",
+    "NEW",
+    "SAME",
+    "Entry",
+    "Fact",
+    "Listener",
+    "Outcome",
+    "Snapshot",
+    "Store",
+    "StoredSession",
+    "body_of",
+    "open_store",
+]

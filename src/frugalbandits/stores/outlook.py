@@ -1,4 +1,4 @@
-"""What a stored session says of itself at little cost: how options stand, what to fall back on, what comes."""
+"""What a stored session says of itself at little cost: its options, what to fall back on, what comes next."""
 
 from __future__ import annotations
 

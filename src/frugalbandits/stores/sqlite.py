@@ -26,6 +26,9 @@ __all__ = ["SQLiteStore"]
 # How often a waiting reader looks; that costs one look at shared memory.
 _POLL = 0.1
 
+# Keys come in no order, so the thread that writes touches pages all over their index: so many kB are kept.
+_CACHE = 64_000
+
 # Connections for reading that are kept open between calls.
 _IDLE = 8
 
@@ -135,6 +138,7 @@ class SQLiteStore(WritingStore):
                 raise StoreUnavailable(f"cannot write {str(self._path)!r}: the file was moved or replaced")
             if self._writer is None:
                 self._writer = _connect(self._path, self._patience)
+                self._writer.execute(f"PRAGMA cache_size = -{_CACHE}")
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer

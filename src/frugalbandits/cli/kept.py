@@ -1,0 +1,161 @@
+"""The commands for sessions that are kept in a store."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from frugalbandits.cli.application import AsJson, app
+from frugalbandits.cli.documents import document
+from frugalbandits.cli.stored import StoreOption, opened, show_table, width_of_screen
+from frugalbandits.core.files import check_writable, write_text
+from frugalbandits.core.session import Session
+from frugalbandits.core.session.explanation import Explanation
+from frugalbandits.core.tables import printable
+from frugalbandits.errors import InputError
+from frugalbandits.stores.outlook import standby_of, summary_of
+from frugalbandits.stores.session import StoredSession, check_session_name
+
+__all__ = ["bring_in", "export", "group", "listed", "show"]
+
+group = typer.Typer(rich_markup_mode=None, epilog="Example: frugal sessions show --help")
+app.add_typer(group, name="sessions")
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of a session in the store.")]
+
+
+@group.callback(invoke_without_command=True)
+def sessions(context: typer.Context) -> None:
+    """Look at the sessions of a store, and take them out and in."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@group.command("list", epilog="Example: frugal sessions list")
+def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
+    """List the sessions of a store, each in a few numbers."""
+    found: list[dict[str, Any]] = []
+    with opened(store) as there:
+        for name in sorted(name for name in there.sessions() if not name.startswith("$")):
+            with StoredSession.open(there, name) as session:
+                told = summary_of(session)
+                found.append(
+                    {
+                        "name": name,
+                        "options": sum(each.standing != "retired" for each in told.options),
+                        "decisions": told.decisions,
+                        "told": told.told,
+                        "waiting": told.waiting,
+                        "spent": told.spent,
+                        "likely": next(iter(standby_of(session)), None) if told.told else None,
+                    }
+                )
+    if as_json:
+        typer.echo(document("sessions list", sessions=found))
+    elif not found:
+        typer.echo("There are no sessions.")
+    else:
+        rows = [
+            [
+                row["name"],
+                f"{row['options']:,}",
+                f"{row['decisions']:,}",
+                f"{row['told']:,}",
+                f"{row['waiting']:,}",
+                f"{row['spent']:,.6g}",
+                row["likely"] or "-",
+            ]
+            for row in found
+        ]
+        heads = ["session", "options", "decisions", "told", "waiting", "spent", "likely"]
+        show_table(heads, rows, frozenset({0, 6}))
+
+
+@group.command(epilog="Example: frugal sessions show shop")
+def show(name: NameArgument, store: StoreOption = None, as_json: AsJson = False) -> None:
+    """Print what a session of a store has found, option by option."""
+    with opened(store) as there, StoredSession.open(there, name) as session:
+        explanation = session.explain()
+    if as_json:
+        typer.echo(document("sessions show", name=name, session=explanation.to_dict()))
+    else:
+        _print(explanation)
+
+
+def _print(explanation: Explanation) -> None:
+    width = width_of_screen()
+
+    def sentences(lines: list[str]) -> None:
+        for line in lines:
+            typer.echo(textwrap.fill(printable(line), width))
+
+    sentences(explanation.lines)
+    typer.echo()
+    heads = ["option", "cost", "decisions", "told", "pending", "spent", "mean", "status"]
+    rows = [
+        [
+            arm.name,
+            f"{arm.cost:g}",
+            f"{arm.decisions:,}",
+            f"{arm.pulls:,}",
+            f"{arm.pending:,}",
+            f"{arm.spent:,.6g}",
+            "-" if arm.mean is None else f"{arm.mean:.4f}",
+            arm.status,
+        ]
+        for arm in (*explanation.arms, *explanation.retired)
+    ]
+    show_table(heads, rows, frozenset({0, 7}))
+    if explanation.notes:
+        typer.echo()
+        sentences(explanation.notes)
+
+
+@group.command(epilog="Example: frugal sessions export shop --out shop.json")
+def export(
+    name: NameArgument,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write it. Default: standard output.")
+    ] = None,
+    store: StoreOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a session of a store as the file that fb.Session.load reads, without the decisions that wait."""
+    if out is not None:
+        check_writable(out)
+    with opened(store) as there, StoredSession.open(there, name) as session:
+        text, decisions = session.to_json(), session.decisions
+    if out is not None:
+        write_text(out, text, durable=True)
+    if as_json:
+        typer.echo(document("sessions export", name=name, decisions=decisions, written=[out] if out else []))
+    elif out is None:
+        typer.echo(text)
+    else:
+        typer.echo(f"{decisions:,} decisions of {name}: {out}")
+
+
+@group.command("import", epilog="Example: frugal sessions import session.json --name shop")
+def bring_in(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What Session.save or an export wrote.")],
+    name: Annotated[str, typer.Option(metavar="NAME", help="What it is to be called in the store.")],
+    store: StoreOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep a session of a file in a store from now on, under a new name."""
+    check_session_name(name)
+    session = Session.load(file)
+    with opened(store, make=True) as there:
+        if name in there.sessions():
+            raise InputError(f"a session called {name!r} is there: take another name")
+        made, new = StoredSession.create(there, name, session, "import")
+        with made:
+            decisions = made.decisions
+        if not new:
+            raise InputError(f"a session called {name!r} was made by somebody else just now")
+    if as_json:
+        typer.echo(document("sessions import", name=name, file=file, decisions=decisions))
+    else:
+        typer.echo(f"{decisions:,} decisions of {file}: session {name}")

@@ -1,0 +1,5 @@
+"""The commands of the lab, registered."""
+
+from frugalbandits.cli import bounds, catalogue, leaderboard, raw, reproduce, session, simulate, warming
+
+__all__ = ["bounds", "catalogue", "leaderboard", "raw", "reproduce", "session", "simulate", "warming"]
