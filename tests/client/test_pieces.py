@@ -139,7 +139,7 @@ def test_it_is_loaded_when_it_is_first_used():
 
 
 @pytest.mark.parametrize(
-    ("name", "missing", "extra"), [("Client", "httpx", "client"), ("simulate", "scipy", "lab")]
+    ("name", "missing", "extra"), [("Client", "httpx", "client"), ("bounds", "scipy", "lab")]
 )
 def test_each_wing_says_its_own_extra(name, missing, extra):
     said, _ = python(
