@@ -141,17 +141,29 @@ def test_it_is_loaded_when_it_is_first_used():
 @pytest.mark.parametrize(
     ("name", "missing", "extra"), [("Client", "httpx", "client"), ("bounds", "scipy", "lab")]
 )
-def test_each_wing_says_its_own_extra(name, missing, extra):
+def test_each_wing_says_its_own_extra(name, missing, extra, monkeypatch):
+    def nothing(_):
+        raise ModuleNotFoundError("it is not there", name=f"{missing}.inner")
+
+    monkeypatch.setattr(fb, "import_module", nothing)
+    with pytest.raises(ModuleNotFoundError) as caught:
+        fb.__getattr__(name)
+    said = f"needs {missing}.inner, which is not installed: pip install 'frugalbandits[{extra}]'"
+    assert str(caught.value) == f"frugalbandits.{name} {said}"
+
+
+def test_without_httpx_it_says_what_to_install():
     said, _ = python(
-        f"""
+        """
         import json, sys
-        sys.modules[{missing!r}] = sys.modules["numba"] = None
+        sys.modules["httpx"] = None
         import frugalbandits as fb
         try:
-            fb.{name}
+            fb.Client
         except ModuleNotFoundError as error:
             print(json.dumps(str(error)))
         """
     )
-    assert said.endswith(f"which is not installed: pip install 'frugalbandits[{extra}]'")
-    assert said.startswith(f"frugalbandits.{name} needs ")
+    assert said == (
+        "frugalbandits.Client needs httpx, which is not installed: pip install 'frugalbandits[client]'"
+    )
