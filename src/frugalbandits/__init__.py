@@ -9,8 +9,9 @@ the multi-armed bandit with cost subsidy.
 >>> decision = session.ask()
 >>> session.tell(decision.id, reward=1.0)
 
-Sessions need numpy alone. The names of the lab (`simulate`, `Problem`, `bounds`, ...) are loaded when they
-are first used, and say what to install where it is missing.
+Sessions need numpy alone. The names of the lab (`simulate`, `Problem`, `bounds`, ...) and of the client of
+the decision service (`Client`, `AsyncClient`) are loaded when they are first used, and say what to install
+where it is missing.
 """
 
 from __future__ import annotations
@@ -39,15 +40,18 @@ from frugalbandits.errors import (
     Expired,
     HorizonWarning,
     InputError,
+    NotAllowed,
+    ServiceUnavailable,
     StateFormatError,
     StoreUnavailable,
     ToldBefore,
     UnknownDecision,
     UnknownSession,
-    lab_needed,
+    extra_needed,
 )
 
 if TYPE_CHECKING:
+    from frugalbandits.client import AsyncClient, Client
     from frugalbandits.lab import bounds
     from frugalbandits.lab.comparison import Comparison, compare
     from frugalbandits.lab.instances import (
@@ -84,12 +88,14 @@ __all__ = [
     "VOICS",
     "ArmReport",
     "Arrival",
+    "AsyncClient",
     "AtLeast",
     "Bernoulli",
     "BetaRewards",
     "Bills",
     "Change",
     "Changes",
+    "Client",
     "Comparison",
     "Conflict",
     "Decision",
@@ -101,6 +107,7 @@ __all__ = [
     "Explanation",
     "HorizonWarning",
     "InputError",
+    "NotAllowed",
     "Outage",
     "Policy",
     "Price",
@@ -111,6 +118,7 @@ __all__ = [
     "RestartingUCBCS",
     "Result",
     "RewardModel",
+    "ServiceUnavailable",
     "Session",
     "StateFormatError",
     "StoreUnavailable",
@@ -138,45 +146,47 @@ __all__ = [
     "write_instance",
 ]
 
-# Where the names of the lab live; "" stands for a module itself.
-_LAB = {
-    "Arrival": "worlds",
-    "Bernoulli": "rewards",
-    "BetaRewards": "rewards",
-    "Bills": "worlds",
-    "Drift": "worlds",
-    "Comparison": "comparison",
-    "Departure": "worlds",
-    "Empirical": "rewards",
-    "Outage": "worlds",
-    "Price": "worlds",
-    "Problem": "problem",
-    "Result": "result",
-    "RewardModel": "rewards",
-    "TwoPoint": "rewards",
-    "World": "worlds",
-    "WorldResult": "worlds",
-    "bounds": "",
-    "compare": "comparison",
-    "instance": "instances",
-    "instances": "instances",
-    "named_world": "worlds",
-    "random_problem": "instances",
-    "random_problems": "instances",
-    "read_instance": "instances",
-    "simulate": "simulation",
-    "write_instance": "instances",
+# Where the names of the wings live. A wing is called as the extra that brings what it needs.
+_WINGS = {
+    "Arrival": "lab.worlds",
+    "AsyncClient": "client",
+    "Bernoulli": "lab.rewards",
+    "BetaRewards": "lab.rewards",
+    "Bills": "lab.worlds",
+    "Client": "client",
+    "Comparison": "lab.comparison",
+    "Departure": "lab.worlds",
+    "Drift": "lab.worlds",
+    "Empirical": "lab.rewards",
+    "Outage": "lab.worlds",
+    "Price": "lab.worlds",
+    "Problem": "lab.problem",
+    "Result": "lab.result",
+    "RewardModel": "lab.rewards",
+    "TwoPoint": "lab.rewards",
+    "World": "lab.worlds",
+    "WorldResult": "lab.worlds",
+    "bounds": "lab",
+    "compare": "lab.comparison",
+    "instance": "lab.instances",
+    "instances": "lab.instances",
+    "named_world": "lab.worlds",
+    "random_problem": "lab.instances",
+    "random_problems": "lab.instances",
+    "read_instance": "lab.instances",
+    "simulate": "lab.simulation",
+    "write_instance": "lab.instances",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAB:
+    if name not in _WINGS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with lab_needed(f"{__name__}.{name}"):
-        if _LAB[name]:
-            value = getattr(import_module(f"{__name__}.lab.{_LAB[name]}"), name)
-        else:
-            value = import_module(f"{__name__}.lab.{name}")
+    place, wing = f"{__name__}.{_WINGS[name]}", _WINGS[name].partition(".")[0]
+    with extra_needed(f"{__name__}.{name}", wing):
+        module = import_module(place)
+        # What its package does not have by itself is a module of it.
+        value = getattr(module, name) if hasattr(module, name) else import_module(f"{place}.{name}")
     globals()[name] = value
     return value
 

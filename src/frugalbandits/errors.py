@@ -15,13 +15,15 @@ __all__ = [
     "Expired",
     "HorizonWarning",
     "InputError",
+    "NotAllowed",
+    "ServiceUnavailable",
     "StateFormatError",
     "StoreClosed",
     "StoreUnavailable",
     "ToldBefore",
     "UnknownDecision",
     "UnknownSession",
-    "lab_needed",
+    "extra_needed",
     "unknown_name",
 ]
 
@@ -73,17 +75,32 @@ class StoreClosed(StoreUnavailable):
     """A store was closed here: it must be opened again."""
 
 
+class ServiceUnavailable(ConnectionError):
+    """The decision service cannot be reached or cannot answer at present; the same call may succeed later."""
+
+
+class NotAllowed(PermissionError):
+    """The decision service refuses the token of a client, or what its holder wants to do.
+
+    `status` is 401 where the token is not known, and 403 where it is for something else.
+    """
+
+    def __init__(self, message: str, status: int = 403) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class HorizonWarning(UserWarning):
     """The policy cannot come to a conclusion within the horizon that was given."""
 
 
 @contextmanager
-def lab_needed(what: str) -> Iterator[None]:
+def extra_needed(what: str, extra: str = "lab") -> Iterator[None]:
     """Say which extra to install where an import in the body fails, unless it is of our own package.
 
     Examples
     --------
-    >>> with lab_needed("a plot"):
+    >>> with extra_needed("a plot"):
     ...     import no_such_thing
     Traceback (most recent call last):
     ModuleNotFoundError: a plot needs no_such_thing, which is not installed: pip install 'frugalbandits[lab]'
@@ -96,7 +113,7 @@ def lab_needed(what: str) -> Iterator[None]:
         if missing in ("", ours):
             raise
         raise ModuleNotFoundError(
-            f"{what} needs {missing}, which is not installed: pip install '{ours}[lab]'", name=error.name
+            f"{what} needs {missing}, which is not installed: pip install '{ours}[{extra}]'", name=error.name
         ) from error
 
 

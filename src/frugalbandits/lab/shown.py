@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from frugalbandits.errors import lab_needed
+from frugalbandits.errors import extra_needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ class Shown:
     """A value that a notebook shows as a table."""
 
     def _repr_html_(self) -> str:
-        with lab_needed("a table in a notebook"):
+        with extra_needed("a table in a notebook"):
             from frugalbandits.lab.views import html_of
 
         return html_of(self)
@@ -28,7 +28,7 @@ class Shown:
 
 def figure_of(result: Any, regret: Literal["cost", "quality", "summed", "scaled"]) -> Figure:
     """Return the figure of one result."""
-    with lab_needed("a figure"):
+    with extra_needed("a figure"):
         from frugalbandits.lab import views
 
     return views.figure_of(result, regret)
@@ -36,7 +36,7 @@ def figure_of(result: Any, regret: Literal["cost", "quality", "summed", "scaled"
 
 def world_figure_of(result: Any, regret: Literal["scaled", "summed", "cost", "quality"]) -> Figure:
     """Return the figure of one result in a world."""
-    with lab_needed("a figure"):
+    with extra_needed("a figure"):
         from frugalbandits.lab import views
 
     return views.world_figure_of(result, regret)
