@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, figures and a report
 	$(BIN)/frugal reproduce all --quick --out out/reproduction-quick
 
-test: $(VENV)/.installed lint ## everything that must pass before a change lands
+test: $(VENV)/.installed $(VENV)/.browser lint ## everything that must pass before a change lands
 	$(BIN)/python -m pytest -n 2
 	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py
 
@@ -17,7 +17,8 @@ quick: $(VENV)/.installed ## what one runs while working, about a minute: fewer 
 	$(BIN)/ruff check .
 	FRUGALBANDITS_EXAMPLES=quick $(BIN)/python -m pytest -n 2 -m "not slow" tests/core src/frugalbandits/core
 
-soak: $(VENV)/.installed ## a thousand examples of every property: for a night
+soak: $(VENV)/.installed $(VENV)/.browser ## a hundred kills, and a thousand examples of every property: for a night
+	FRUGALBANDITS_KILLS=100 $(BIN)/python -m pytest -n 2 -s tests/proofs
 	FRUGALBANDITS_EXAMPLES=soak $(BIN)/python -m pytest -n 2 tests
 
 pythons: ## the tests of the core, with numpy alone, with every Python from 3.11 on that the machine has
@@ -48,6 +49,15 @@ $(VENV)/bin/python:
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV), once"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+# The tests of the dashboard need a real browser. Where there is none, Debian's is installed.
+$(VENV)/.browser: | $(VENV)/bin/python
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+		echo "installing chromium and chromedriver, once"; \
+		as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$as apt-get update -qq && $$as apt-get install -y -qq chromium chromium-driver >/dev/null; } || { \
+		echo "the tests need chromium and chromedriver on the PATH: apt-get install chromium chromium-driver"; exit 1; }
 	touch $@
 
 $(VENV)/.installed-%: $(VENV)/.installed

@@ -18,7 +18,7 @@ from frugalbandits.client.outbox import BATCH, Op, Outbox
 from frugalbandits.client.plans import Plans, is_local, read_local
 from frugalbandits.client.wire import Flow, Lost, Pause, Request, Send, Work, answered, error_of, is_temporary
 from frugalbandits.core.session import Changes, Decision, Explanation
-from frugalbandits.core.session.feedback import checked_reward, plain_copy, told, told_in
+from frugalbandits.core.session.feedback import checked_reward, plain_copy, told, told_of_many
 from frugalbandits.core.session.money import check_cost
 from frugalbandits.errors import InputError, ServiceUnavailable, ToldBefore, UnknownDecision
 
@@ -176,12 +176,11 @@ class Desk:
 
     def tell_many(self, session: str, feedback: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Flow[None]:
         """Tell how good some decisions were; nothing is said where anything has a wrong form."""
-        pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
+        entries = told_of_many(feedback)
         ops: list[Op] = []
-        for id_, value in pairs:
-            entry = told_in(id_, value)
-            ops += _told_ops(session, id_, entry.reward, entry.cost)
-        if len({id_ for id_, _ in pairs}) < len(pairs):
+        for entry in entries:
+            ops += _told_ops(session, entry.id, entry.reward, entry.cost)
+        if len({entry.id for entry in entries}) < len(entries):
             raise ToldBefore("a decision stands twice in what is told")
         refused: Exception | None = None
         for start in range(0, len(ops), BATCH):
