@@ -1,4 +1,4 @@
-"""Section 9: the compiled simulator against another commit of this repository, in one run."""
+"""Section 10: the compiled simulator against another commit of this repository, in one run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import geometric_mean, median
+from typing import Any
 
 from effort import Effort
 from report import milliseconds, ratio, table
 
-__all__ = ["section"]
+__all__ = ["SAME", "Worker", "checked_out", "section", "worker"]
 
 ROOT = Path(__file__).parents[1]
 
-# The first commit in which the package has rooms; what it is compared with is the one before it.
+# The first commit in which the package has rooms brought this file; it is compared with the one before it.
 _ROOMS = "src/frugalbandits/core/contract.py"
+# A policy whose default is another rule by now is compared by the rule that it had.
+SAME = {"glr-cof": "glr-cof:sampling=first"}
 
 TEXT = """\
 ## Against the commit before the rooms
@@ -47,7 +50,11 @@ for line in sys.stdin:
 
 
 def section(effort: Effort) -> str:
-    with _checkout() as (name, old_tree), _simulator(old_tree) as old, _simulator(ROOT) as new:
+    with (
+        checked_out(_ROOMS) as (name, old_tree),
+        worker(old_tree, _PROCESS) as old,
+        worker(ROOT, _PROCESS) as new,
+    ):
         rows, ratios = [], []
         warm = new.ask("nu1", "cof", 1_000, 1, 0)
         old_policies = old.ask("nu1", "cof", 1_000, 1, 0)[2]
@@ -63,34 +70,34 @@ def section(effort: Effort) -> str:
     return f"{text}\n{table(['instance', 'policy', 'old ms', 'new ms', 'old/new'], rows)}\n\n{whole}\n"
 
 
-class _Simulator:
-    """A process that simulates what it is told to."""
+class Worker:
+    """A process that does what it is told to."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
-    def ask(self, *what: object) -> tuple[float, str, list[str]]:
+    def ask(self, *what: object) -> list[Any]:
+        """Have it done, and return what the process says of it."""
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps(what) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"a benchmark process ended on {what!r}")
-        seconds, told, policies = json.loads(line)
-        return seconds, told, policies
+        told: list[Any] = json.loads(line)
+        return told
 
 
-def _measured(
-    old: _Simulator, new: _Simulator, instance: str, policy: str, effort: Effort
-) -> tuple[float, float]:
+def _measured(old: Worker, new: Worker, instance: str, policy: str, effort: Effort) -> tuple[float, float]:
     """Return the median seconds a run of both."""
+    names = {old: policy, new: SAME.get(policy, policy)}
     for each in (old, new):
-        each.ask(instance, policy, 1_000, 1, 0)  # compiles, or loads what was compiled
-    times: dict[_Simulator, list[float]] = {old: [], new: []}
+        each.ask(instance, names[each], 1_000, 1, 0)  # compiles, or loads what was compiled
+    times: dict[Worker, list[float]] = {old: [], new: []}
     for seed in range(effort.rounds):
         told = set()
         for each in (old, new) if seed % 2 else (new, old):
-            seconds, digest, _ = each.ask(instance, policy, effort.horizon, effort.runs, seed)
+            seconds, digest, _ = each.ask(instance, names[each], effort.horizon, effort.runs, seed)
             times[each].append(seconds / effort.runs)
             told.add(digest)
         if len(told) > 1:
@@ -99,24 +106,25 @@ def _measured(
 
 
 @contextmanager
-def _simulator(tree: Path) -> Iterator[_Simulator]:
+def worker(tree: Path, code: str) -> Iterator[Worker]:
+    """Start a process that runs code with the package of a tree: it answers each line with a line."""
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
-    command = [sys.executable, "-c", _PROCESS]
+    command = [sys.executable, "-c", code]
     pipe = subprocess.PIPE
     with (
         tempfile.TemporaryDirectory() as folder,  # `python -c` looks for modules where it is started
         subprocess.Popen(command, env=environment, cwd=folder, stdin=pipe, stdout=pipe, text=True) as process,
     ):
         try:
-            yield _Simulator(process)
+            yield Worker(process)
         finally:
             process.kill()
 
 
 @contextmanager
-def _checkout() -> Iterator[tuple[str, Path]]:
-    """Check the old commit out beside this tree; FRUGALBANDITS_BEFORE names another one."""
-    commit = os.environ.get("FRUGALBANDITS_BEFORE") or f"{_first_with_rooms()}^"
+def checked_out(file: str) -> Iterator[tuple[str, Path]]:
+    """Check out the commit before the one that brought a file; FRUGALBANDITS_BEFORE names another one."""
+    commit = os.environ.get("FRUGALBANDITS_BEFORE") or f"{_first_with(file)}^"
     name = _git("log", "-1", "--format=%h", commit)
     with tempfile.TemporaryDirectory(prefix="frugalbandits-before-") as folder:
         tree = Path(folder) / "tree"
@@ -127,8 +135,8 @@ def _checkout() -> Iterator[tuple[str, Path]]:
             _git("worktree", "remove", "--force", str(tree))
 
 
-def _first_with_rooms() -> str:
-    return _git("log", "--diff-filter=A", "--format=%H", "--no-renames", "--", _ROOMS).splitlines()[-1]
+def _first_with(file: str) -> str:
+    return _git("log", "--diff-filter=A", "--format=%H", "--no-renames", "--", file).splitlines()[-1]
 
 
 def _git(*words: str) -> str:

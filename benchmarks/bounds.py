@@ -1,4 +1,4 @@
-"""Section 7: the bounds of a problem, and measured regret over the least as a figure.
+"""Section 8: the bounds of a problem, and measured regret over the least as a figure.
 
 Example: python benchmarks/bounds.py docs/images/bounds-ratio.png
 """

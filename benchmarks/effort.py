@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 __all__ = ["FULL", "POLICIES", "QUICK", "Effort"]
 
-# GLR-COF and the policies of the paper's comparison; the two ablations of COF cost what COF costs.
-POLICIES = ("cof", "cof-cost-biased", "glr-cof", "pe-cs", "ucb-cs", "ts-cs", "etc-cs")
+# Our own policies and those of the paper's comparison; the two ablations of COF cost what COF costs.
+POLICIES = ("cof", "cof-cost-biased", "glr-cof", "voi-cs", "pe-cs", "ucb-cs", "ts-cs", "etc-cs")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Effort:
     first_uses: tuple[tuple[str, str], ...]  # (what, policy)
     waiters: tuple[str, ...]  # policies that are asked while they are compiled, the default one first
     rivals: tuple[str, ...]  # packages that are installed beside this one
+    unanswered: int  # decisions of the session that is never told anything
 
 
 FULL = Effort(
@@ -50,10 +51,11 @@ FULL = Effort(
         ("simulate", "ucb-cs"),
         ("simulate", "ts-cs"),
         ("simulate", "etc-cs"),
-        ("session", "glr-cof"),
+        ("session", "voi-cs"),
     ),
-    waiters=("glr-cof", "cof", "ts-cs"),
+    waiters=("voi-cs", "glr-cof", "cof", "ts-cs"),
     rivals=("river", "mabwiser", "pybandits"),
+    unanswered=1_000_000,
 )
 
 QUICK = Effort(
@@ -70,6 +72,7 @@ QUICK = Effort(
     imports=1,
     warm_starts=1,
     first_uses=(("simulate", "etc-cs"),),
-    waiters=("glr-cof",),
+    waiters=("voi-cs",),
     rivals=("river",),
+    unanswered=50_000,
 )

@@ -1,4 +1,4 @@
-"""Section 4: how the cost of a run grows with the horizon and with the number of arms."""
+"""Section 5: how the cost of a run grows with the horizon and with the number of arms."""
 
 from __future__ import annotations
 

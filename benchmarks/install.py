@@ -1,4 +1,4 @@
-"""Section 8: what an installation brings, and how long a new process takes to its first decision."""
+"""Section 9: what an installation brings, and how long a new process takes to its first decision."""
 
 from __future__ import annotations
 

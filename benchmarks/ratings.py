@@ -1,4 +1,4 @@
-"""Section 6: reading raw rating data of the size of MovieLens 25M and of a Goodreads genre."""
+"""Section 7: reading raw rating data of the size of MovieLens 25M and of a Goodreads genre."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ import before
 import bounds
 import growth
 import install
+import moving
 import online
 import ratings
 import simulation
@@ -29,6 +30,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "simulation": simulation.section,
     "session": online.section,
     "waiting": waiting.section,
+    "moving": moving.section,
     "growth": growth.section,
     "startup": startup.section,
     "ratings": ratings.section,

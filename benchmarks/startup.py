@@ -1,4 +1,4 @@
-"""Section 5: the time to import the package and to use a policy for the first time, in new processes."""
+"""Section 6: the time to import the package and to use a policy for the first time, in new processes."""
 
 from __future__ import annotations
 

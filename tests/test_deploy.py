@@ -1,4 +1,4 @@
-"""The files that put the service into containers and under systemd: what can be said of them without either."""
+"""The files that put the service into containers and under systemd, as far as they can be checked here."""
 
 from __future__ import annotations
 

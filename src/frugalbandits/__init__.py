@@ -44,6 +44,7 @@ from frugalbandits.errors import (
     ToldBefore,
     UnknownDecision,
     UnknownSession,
+    lab_needed,
 )
 
 if TYPE_CHECKING:
@@ -171,18 +172,11 @@ _LAB = {
 def __getattr__(name: str) -> Any:
     if name not in _LAB:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
+    with lab_needed(f"{__name__}.{name}"):
         if _LAB[name]:
             value = getattr(import_module(f"{__name__}.lab.{_LAB[name]}"), name)
         else:
             value = import_module(f"{__name__}.lab.{name}")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == __name__:
-            raise
-        raise ModuleNotFoundError(
-            f"{__name__}.{name} needs {error.name}, which is not installed: pip install '{__name__}[lab]'",
-            name=error.name,
-        ) from error
     globals()[name] = value
     return value
 

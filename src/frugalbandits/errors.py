@@ -7,7 +7,8 @@ it has changed nothing. The command line turns it into one line on standard erro
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "Conflict",
@@ -20,6 +21,7 @@ __all__ = [
     "ToldBefore",
     "UnknownDecision",
     "UnknownSession",
+    "lab_needed",
     "unknown_name",
 ]
 
@@ -75,6 +77,29 @@ class HorizonWarning(UserWarning):
     """The policy cannot come to a conclusion within the horizon that was given."""
 
 
+@contextmanager
+def lab_needed(what: str) -> Iterator[None]:
+    """Say which extra to install where an import in the body fails, unless it is of our own package.
+
+    Examples
+    --------
+    >>> with lab_needed("a plot"):
+    ...     import no_such_thing
+    Traceback (most recent call last):
+    ModuleNotFoundError: a plot needs no_such_thing, which is not installed: pip install 'frugalbandits[lab]'
+    """
+    ours = __name__.partition(".")[0]
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("", ours):
+            raise
+        raise ModuleNotFoundError(
+            f"{what} needs {missing}, which is not installed: pip install '{ours}[lab]'", name=error.name
+        ) from error
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """Build the error for a name that is not registered, with the nearest ones that are.
 
@@ -86,6 +111,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     no policy is called 'coff'; did you mean 'cof'? Known: cof, pe-cs
     >>> print(unknown_name("option", "GPT4", ["claude-v2", "gpt-4-1106-preview"]))
     no option is called 'GPT4'; did you mean 'gpt-4-1106-preview'? Known: claude-v2, gpt-4-1106-preview
+    >>> print(unknown_name("policy", "greedy", ["cof", "pe-cs"]))
+    no policy is called 'greedy'. Known: cof, pe-cs
     """
     names = sorted(known)
     plain: dict[str, str] = {}
@@ -95,9 +122,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(wanted, plain, n=_NEAR, cutoff=0.5)
     parts = [each for each in plain if wanted and wanted in each]
     chosen = list(dict.fromkeys(plain[each] for each in [*near, *parts]))[:_NEAR]
-    hint = f" did you mean {' or '.join(map(repr, chosen))}?" if chosen else ""
+    hint = f"; did you mean {' or '.join(map(repr, chosen))}?" if chosen else "."
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return InputError(f"no {kind} is called {name!r};{hint} Known: {', '.join(names[:_SHOWN])}{more}")
+    return InputError(f"no {kind} is called {name!r}{hint} Known: {', '.join(names[:_SHOWN])}{more}")
 
 
 def _plain(name: str) -> str:

@@ -81,11 +81,19 @@ def test_an_instance_is_drawn_or_told_with_every_number(
 def test_a_session_is_told_with_every_number(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = narrow(width, monkeypatch, "session", "show", "session.json")
     explanation = fb.Session.load("session.json").explain()
+    # As soon as there is room for it, the table is that of the explanation, however long the lines above it.
+    table = str(explanation).split("\n\n")[1]
+    assert (table in shown) == (max(map(cell_len, table.splitlines())) <= width)
     assert " ".join(explanation.headline.split()) in " ".join(shown.split())
     for arm in explanation.arms:
         assert numbers(shown)[f"{arm.pulls:,}"] and numbers(shown)[f"{arm.cost:g}"]
         assert arm.name in shown and arm.status in " ".join(shown.split())
         assert arm.mean is not None and numbers(shown)[f"{arm.mean:.4f}"]
+
+
+def test_settings_are_not_cut_in_the_middle_of_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = narrow(40, monkeypatch, "policies")
+    assert "discount=0.9995" in shown and "exploration=0.1" in shown
 
 
 @pytest.mark.usefixtures("in_an_empty_folder")

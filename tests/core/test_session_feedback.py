@@ -46,6 +46,10 @@ def test_either_may_come_first():
         (lambda s: s.tell_many({0: {"price": 1.0}}), fb.InputError, "'price'"),
         (lambda s: s.tell_many({0: {}}), fb.InputError, "neither"),
         (lambda s: s.tell_many({0: None}), fb.InputError, "neither"),
+        (lambda s: s.tell_many(None), fb.InputError, "pairs of an id and a reward, but it is None"),
+        (lambda s: s.tell_many([0, 1.0]), fb.InputError, "pairs of an id and a reward, but one is 0"),
+        (lambda s: s.tell_many("01"), fb.InputError, "pairs .* but it is '01'"),
+        (lambda s: s.tell_many([(0, 1.0, 2.0)]), fb.InputError, r"pairs .* \(0, 1.0, 2.0\)"),
     ],
 )
 def test_what_is_refused_changes_nothing(call, kind, words):

@@ -6,9 +6,11 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -143,22 +145,21 @@ except InputError as error:
 
 
 @pytest.mark.parametrize("what", ["folder", "file"])
-def test_a_read_only_folder_or_file_is_told_in_one_line(tmp_path, what):
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    SQLiteStore(folder / "decisions.db").close()
-    (folder / "decisions.db").chmod(0o444)
-    folder.chmod(0o555 if what == "folder" else 0o777)
-    for above in list(folder.parents)[:3]:  # pytest keeps its folders to the user who made them
-        if above.owner() == folder.owner() and above.stat().st_mode & 0o77 == 0:
-            above.chmod(0o711)
-    done = subprocess.run(
-        [sys.executable, "-c", _READ_ONLY, f"sqlite:///{folder}/decisions.db"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    folder.chmod(0o777)
+def test_a_read_only_folder_or_file_is_told_in_one_line(what):
+    with tempfile.TemporaryDirectory() as above:  # pytest keeps its folders to the user who made them
+        Path(above).chmod(0o755)
+        folder = Path(above) / "kept"
+        folder.mkdir()
+        SQLiteStore(folder / "decisions.db").close()
+        (folder / "decisions.db").chmod(0o444)
+        folder.chmod(0o555 if what == "folder" else 0o777)
+        done = subprocess.run(
+            [sys.executable, "-c", _READ_ONLY, f"sqlite:///{folder}/decisions.db"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        folder.chmod(0o777)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 1
     assert "decisions.db" in done.stdout
@@ -247,6 +248,17 @@ def test_many_threads_open_one_new_file_at_once(path):
     assert {store.sessions()["s"] for store in stores} == {8}
     for store in stores:
         store.close()
+
+
+def test_two_stores_that_write_at_once_wait_for_each_other_and_never_fail(path):
+    with SQLiteStore(path) as one, SQLiteStore(path) as other:
+
+        def work(index):
+            for turn in range(60):
+                (one, other)[index % 2].append("s", [fact(f"{index}-{turn}")])
+
+        assert in_threads(4, work) == [None] * 4
+        assert [entry.seq for entry in one.read("s")] == list(range(1, 241))
 
 
 def test_many_readers_keep_few_connections(path):

@@ -23,7 +23,7 @@ from frugalbandits.cli.common import (
 )
 from frugalbandits.cli.interrupts import interruptible
 from frugalbandits.cli.shapes import document
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab import terminal
 from frugalbandits.lab.sweeps.cells import Settings
 from frugalbandits.lab.sweeps.display import display
@@ -93,6 +93,10 @@ def leaderboard(
     if WORLDS in (family or []):
         _worlds(family or [], policy or [], folder, settings, workers, cluster, as_json)
         return
+    known = (*board.families(), "all", WORLDS)
+    for name in family or []:
+        if name not in known:
+            raise unknown_name("family", name, known)
     names = board.chosen_families(family or ["all"])
     policies = chosen_policies(policy or ["every", *TOLERANT])
     try:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Console
 from rich.text import Text
 
 import frugalbandits as fb
 from frugalbandits.cli.common import AsJson, app
 from frugalbandits.cli.shapes import document
-from frugalbandits.errors import StateFormatError
+from frugalbandits.core.tables import text_table
 from frugalbandits.lab import terminal
-from frugalbandits.lab.text import printable, readable
+from frugalbandits.lab.text import printable
 
 __all__ = ["group", "show"]
 
@@ -36,41 +36,27 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print what a stored session has found, option by option. The file stays as it is."""
-    try:
-        explanation = fb.Session.load(file).explain()
-    except StateFormatError as error:
-        raise StateFormatError(f"{file}: {error}") from error
+    explanation = fb.Session.load(file).explain()
     if as_json:
         typer.echo(document("session show", file=file, session=explanation.to_dict()))
         return
     console = terminal.console()
-    lines = [printable(line) for line in str(explanation).splitlines()]
-    if max(map(cell_len, lines)) <= console.width:
-        console.print("\n".join(lines))
-    else:
-        console.print(_narrow(explanation, console.width))
+    for line in explanation.lines:
+        console.print(Text(printable(line)))
+    console.print()
+    _print_table(console, explanation)
+    for line in ["", *explanation.notes] if explanation.notes else []:
+        console.print(Text(printable(line)))
 
 
-def _narrow(explanation: fb.Explanation, width: int) -> RenderableType:
-    """Return the same where the table of the explanation is too wide: a record an option."""
-    told = explanation.to_dict()
-    heads = [key for key in told["arms"][0] if key != "name"]
-    columns = [terminal.Column("option", "name")]
-    words = ("status", "standing")
-    columns += [terminal.Column(head, "words" if head in words else "number") for head in heads]
-    rows = [
-        [printable(arm["name"]), *(_written(arm[head]) for head in heads)]
-        for arm in (*told["arms"], *told["retired"])
-    ]
-    return Group(
-        *(Text(printable(line)) for line in explanation.lines),
-        Text(),
-        terminal.fitted(columns, rows, width, tight=True),
-        *(Text(printable(line)) for line in ["", *explanation.notes] if explanation.notes),
-    )
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, float):
-        return readable(value)
-    return "-" if value is None else f"{value:,}" if isinstance(value, int) else printable(str(value))
+def _print_table(console: Console, explanation: fb.Explanation) -> None:
+    """Print the table of the explanation as it is, or as records where it is too wide."""
+    heads, rows, left = explanation.table()
+    rows = [[printable(cell) for cell in row] for row in rows]
+    table = text_table(heads, rows, left)
+    if max(map(cell_len, table.splitlines())) <= console.width:
+        console.print(Text(table))
+        return
+    columns = [terminal.Column(head) for head in heads]
+    columns[0], columns[-1] = terminal.Column(heads[0], "name"), terminal.Column(heads[-1], "words")
+    console.print(terminal.fitted(columns, rows, console.width, tight=True))

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 D = TypeVar("D", bound=np.generic)
+_NO_NUMBERS = (str, bytes, bool, np.bool_)
 # What ends a line, moves a cursor, or has no form in UTF-8. Emoji and blanks of any kind may stand in a name.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -111,9 +112,13 @@ def check_reference(quality: Quality, names: tuple[str, ...]) -> int | None:
 def vector(what: str, values: ArrayLike, names: Sequence[str] | None = None) -> NDArray[np.float64]:
     """Return a flat list of numbers as an array; an error names the entry as `entry` does."""
     try:
-        array = np.array(values, dtype=np.float64)
+        # numpy takes texts and truth values for numbers, which is hardly what the caller meant.
+        wrong = _has_other_than_numbers(values)
+        array = np.array([] if wrong else values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be {_numbers_but(what, values, names)}") from None
+        wrong = True
+    if wrong:
+        raise InputError(f"{what} must be {_numbers_but(what, values, names)}")
     if array.ndim != 1:
         raise InputError(f"{what} must be a flat list of numbers, but its shape is {array.shape}")
     # numpy takes None for nan, which is not what the caller wrote.
@@ -133,14 +138,22 @@ def entry(what: str, place: int, names: Sequence[str] | None) -> str:
     return f"{what}[{place}]" if names is None or place >= len(names) else f"that of {names[place]!r}"
 
 
+def _has_other_than_numbers(values: Any) -> bool:
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return values.dtype.kind not in "iuf"
+    return isinstance(values, Iterable) and any(isinstance(value, _NO_NUMBERS) for value in values)
+
+
 def _numbers_but(what: str, values: Any, names: Sequence[str] | None) -> str:
     if isinstance(values, Sequence) and not isinstance(values, str):
         for place, value in enumerate(values):
             try:
                 float(value)
+                other = False
             except (TypeError, ValueError, OverflowError):
-                if not isinstance(value, Sequence) or isinstance(value, str):
-                    return f"numbers, but {entry(what, place, names)} is {value!r}"
+                other = not isinstance(value, Sequence)
+            if other or isinstance(value, _NO_NUMBERS):
+                return f"numbers, but {entry(what, place, names)} is {value!r}"
     return f"a list of numbers, but it is {values!r}"
 
 

@@ -191,7 +191,7 @@ def compare(
     problem
         A problem, or the name of a built-in instance.
     policies
-        Names, or policies with settings. By default GLR-COF and the paper's five, or those of them that know
+        Names, or policies with settings. By default VOI-CS, GLR-COF and the paper's five, or those that know
         the problem's quality bar.
     horizon, runs, seed, checkpoints, workers, rewards
         As for `simulate`.

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.errors import InputError, lab_needed, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,8 @@ def read_log(
 
     An error names the row, counted from 1 without a header: in .ndjson it is the line.
     """
-    import polars as pl
+    with lab_needed("a log of decisions"):
+        import polars as pl
 
     source = Path(path)
     table = _read(source)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from frugalbandits.errors import lab_needed
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -18,20 +20,23 @@ class Shown:
     """A value that a notebook shows as a table."""
 
     def _repr_html_(self) -> str:
-        from frugalbandits.lab.views import html_of
+        with lab_needed("a table in a notebook"):
+            from frugalbandits.lab.views import html_of
 
         return html_of(self)
 
 
 def figure_of(result: Any, regret: Literal["cost", "quality", "summed", "scaled"]) -> Figure:
     """Return the figure of one result."""
-    from frugalbandits.lab import views
+    with lab_needed("a figure"):
+        from frugalbandits.lab import views
 
     return views.figure_of(result, regret)
 
 
 def world_figure_of(result: Any, regret: Literal["scaled", "summed", "cost", "quality"]) -> Figure:
     """Return the figure of one result in a world."""
-    from frugalbandits.lab import views
+    with lab_needed("a figure"):
+        from frugalbandits.lab import views
 
     return views.world_figure_of(result, regret)

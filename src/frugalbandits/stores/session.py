@@ -16,7 +16,7 @@ from typing import Any
 from frugalbandits.core.session import Session
 from frugalbandits.core.session.explaining import Facts, explained
 from frugalbandits.core.session.explanation import Explanation
-from frugalbandits.core.session.feedback import told_in
+from frugalbandits.core.session.feedback import told_of_many
 from frugalbandits.errors import Conflict, InputError, ToldBefore, UnknownSession
 from frugalbandits.stores import facts
 from frugalbandits.stores.contract import CONFLICT, NEW, Entry, Fact, Outcome, Store
@@ -262,10 +262,8 @@ class StoredSession(Drafting):
 
     def tell_many(self, feedback: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Report how good some decisions were: all of it, or nothing where anything is wrong."""
-        pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
         drafts: list[Fact] = []
-        for id_, value in pairs:
-            entry = told_in(id_, value)
+        for entry in told_of_many(feedback):
             drafts += self.draft_tell(entry.id, entry.reward, entry.cost)
         doubled = len({fact.key for fact in drafts}) < len(drafts)
         if doubled:

@@ -206,14 +206,15 @@ class Explanation:
 
     def __str__(self) -> str:
         below = ["", *self.notes] if self.notes else []
-        return "\n".join([*self.lines, "", text_table(*self._table()), *below])
+        return "\n".join([*self.lines, "", text_table(*self.table()), *below])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table([*self.lines, *self.notes], *self._table())
+        return html_table([*self.lines, *self.notes], *self.table())
 
-    def _table(self) -> tuple[list[str], list[list[str]], set[int]]:
+    def table(self) -> tuple[list[str], list[list[str]], set[int]]:
+        """Return the heads of the table, its rows, and which columns are flush left."""
         weighs = self.needed is not None
         heads = [
             *("option", "cost"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,19 +12,18 @@ from frugalbandits.core.quality import finite_number
 from frugalbandits.core.session.money import check_cost
 from frugalbandits.errors import InputError
 
-__all__ = ["Decision", "Told", "checked_reward", "plain_copy", "told", "told_in"]
+__all__ = ["Decision", "Told", "checked_reward", "plain_copy", "told", "told_of_many"]
 
 
 class Decision(NamedTuple):
     """One decision: tell its `id` what the option `arm` was worth, and what it cost if that was a surprise.
 
     `wanted` says whether feedback on it is worth a judgement; what is told all the same counts as any other.
-    `id` is a text where the session is kept in a store. `expires` is when feedback comes too late, in seconds
-    since 1970, as far as that is known when it is handed out. `fallback` marks a decision that a client made
-    by itself while the service could not be reached.
+    `expires` is when feedback comes too late, in seconds since 1970, as far as that is known when it is
+    handed out. `fallback` marks a decision that a client made by itself while the service was out of reach.
     """
 
-    id: int | str
+    id: Any  # opaque: a whole number, or a text where the session is kept in a store
     arm: str
     reason: str
     metadata: Any = None
@@ -59,7 +58,21 @@ def told(id_: Any, reward: Any, cost: Any) -> Told:
     )
 
 
-def told_in(id_: Any, value: Any) -> Told:
+def told_of_many(feedback: Any) -> list[Told]:
+    """Return what is told of many decisions: pairs of an id and what is told of it, or a mapping."""
+    if isinstance(feedback, Mapping):
+        feedback = feedback.items()
+    if isinstance(feedback, str) or not isinstance(feedback, Iterable):
+        raise InputError(f"what is told must be pairs of an id and a reward, but it is {feedback!r}")
+    entries = []
+    for pair in feedback:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"what is told must be pairs of an id and a reward, but one is {pair!r}")
+        entries.append(_told_in(*pair))
+    return entries
+
+
+def _told_in(id_: Any, value: Any) -> Told:
     """Return what one entry of many tells: a reward, or a mapping with "reward" or "cost" or both."""
     if not isinstance(value, Mapping):
         return told(id_, value, None)

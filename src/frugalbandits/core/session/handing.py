@@ -165,10 +165,11 @@ class Handing:
             rank = self._rank_of[kept]
             wanted = self._wanted or rank not in self._ranks
             return self._deliver(rank, "kept: the option of an earlier decision", metadata, wanted)
-        resting = self._resting()
-        mask = [allowed[option] and option not in resting for option in self._ranked]
-        if not any(mask):
-            mask = [allowed[option] for option in self._ranked]
+        mask = [allowed[option] for option in self._ranked]
+        if self._lost_at:
+            resting = self._resting()
+            awake = [each and option not in resting for each, option in zip(mask, self._ranked, strict=True)]
+            mask = awake if any(awake) else mask
         if all(mask):
             return self._hand_out(metadata)
         minds = self._policy.minds_absence
@@ -181,6 +182,7 @@ class Handing:
 
     def _replanned(self, metadata: Any, usable: NDArray[np.bool_]) -> Decision:
         """Have a plan made for what is usable in this call, and another one in the next."""
+        usual = self._state.usable.copy()
         self._state.usable[:] = usable
         self._plan()
         rank = self._ranks[0]
@@ -188,7 +190,7 @@ class Handing:
         decision = self._deliver(rank, reason, metadata, self._wanted)
         self._policy.cut_short(self._state)
         self._void()
-        self._look_around()
+        self._state.usable[:] = usual
         return decision
 
     def _stood_in_for(self, metadata: Any, usable: NDArray[np.bool_]) -> Decision:
@@ -204,8 +206,6 @@ class Handing:
     def _resting(self) -> set[int]:
         """Return options that no feedback was ever heard of, and that were forgotten a short while ago."""
         resting: set[int] = set()
-        if not self._lost_at:
-            return resting
         tally = self._state.tally
         told, lost = int(tally.pulls.sum()), int(tally.lost.sum())
         for option, at in list(self._lost_at.items()):
@@ -236,7 +236,7 @@ class Handing:
 
     def _void(self) -> None:
         """Have a plan made before the next decision."""
-        self._use(Batch(np.empty(0, np.int64), 0), 0)
+        self._ranks, self._repeats, self._at, self._reasons = [], 0, 0, {}
 
     def _plan(self) -> None:
         batch = self._planner(self._state, self._rng)

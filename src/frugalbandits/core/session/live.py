@@ -155,7 +155,8 @@ class LiveOptions(Taking):
             raise InputError(
                 f"every option is paused: {', '.join(map(repr, self._by_rank))}; resume one of them first"
             )
-        told = [f"{what} is {_shown(each)}" for what, each in (("among", among), ("exclude", exclude))]
+        given = {"among": among, "exclude": exclude}
+        told = [f"{what} is {sorted(names)!r}" for what, names in given.items() if names is not None]
         stand = [
             f"{name!r} is {STANDINGS[standing]}"
             for name, standing in zip(self._names, self._standing, strict=True)
@@ -179,7 +180,3 @@ class LiveOptions(Taking):
             if 0 <= id_ < self._next:
                 return self._pending.get(id_)
         raise UnknownDecision(f"no decision has the id {after!r}")
-
-
-def _shown(names: Any) -> str:
-    return "None" if names is None else repr(sorted(names))

@@ -26,7 +26,7 @@ from frugalbandits.core.registry import resolve
 from frugalbandits.core.session import snapshot
 from frugalbandits.core.session.explaining import Facts, explained
 from frugalbandits.core.session.explanation import Explanation
-from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy, told, told_in
+from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy, told, told_of_many
 from frugalbandits.core.session.live import LiveOptions
 from frugalbandits.core.session.money import check_cost
 from frugalbandits.core.session.terms import check_terms
@@ -269,8 +269,7 @@ class Session(LiveOptions):
         >>> session.pending
         {}
         """
-        pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
-        entries = [told_in(id_, value) for id_, value in pairs]
+        entries = told_of_many(feedback)
         with self._lock:
             self._take_in(entries)
 

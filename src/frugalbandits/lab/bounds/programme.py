@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.options import check_horizon
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, lab_needed
 from frugalbandits.lab.bounds.divergence import Rewards
 from frugalbandits.lab.bounds.lower import Joint, joints, lower_pulls
 from frugalbandits.lab.bounds.parts import Roles, roles
@@ -147,7 +147,8 @@ def _programme(
     open_rows = np.flatnonzero(short > 0)
     if not open_rows.size:
         return lower.copy()
-    from scipy.optimize import linprog
+    with lab_needed("the least regret"):
+        from scipy.optimize import linprog
 
     # In regret beyond the lower bounds, each row as a share of what it lacks, in units of the dearest row:
     # all numbers are then near 1, and the solver's tolerances are shares.

@@ -27,6 +27,7 @@ _DIM = Style(dim=True)
 # Text is not squeezed into less than this.
 _SHORTEST = 12
 _BREAKS = " -/_:,"
+_BREAKS_OF_WORDS = "(,"
 
 
 class Column(NamedTuple):
@@ -119,7 +120,7 @@ def side_by_side(
     return table
 
 
-def folded(name: str, width: int) -> list[str]:
+def folded(name: str, width: int, breaks: str = _BREAKS) -> list[str]:
     """Return a name in pieces of at most `width`, broken after a space, a hyphen or the like if one is there.
 
     Examples
@@ -132,7 +133,7 @@ def folded(name: str, width: int) -> list[str]:
         end = len(name)
         while end > 1 and cell_len(name[:end].rstrip()) > width:
             end -= 1
-        at = max(name.rfind(sign, 0, end) for sign in _BREAKS) + 1
+        at = max(name.rfind(sign, 0, end) for sign in breaks) + 1
         # A piece of a few letters is harder to read than a word that is cut.
         end = at if at > width // 3 else end
         pieces.append(name[:end].rstrip())
@@ -165,6 +166,8 @@ def _records(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Grou
             value = _text(cell)
             if column.kind == "name":
                 value = _folded_text(value, max(1, room if beside else width - 4))
+            elif column.kind == "words":
+                value = _words_folded(value, max(1, room if beside else width - 4))
             for line in [(head, value)] if beside else [(Text(head, _DIM),), (Padding(value, (0, 0, 0, 2)),)]:
                 grid.add_row(*line)
         parts.append(Padding(grid, (0, 0, 0, 2), expand=False))
@@ -197,6 +200,14 @@ def _longest(texts: Sequence[str]) -> int:
 
 def _text(cell: str | Text) -> Text:
     return cell.copy() if isinstance(cell, Text) else Text(cell)
+
+
+def _words_folded(text: Text, width: int) -> Text:
+    """Break what has no spaces where an argument begins, before it has to be cut anywhere."""
+    if all(cell_len(word) <= width for word in text.plain.split()):
+        return text
+    words = (piece for word in text.plain.split() for piece in folded(word, width, _BREAKS_OF_WORDS))
+    return Text(" ".join(words), text.style)
 
 
 def _folded_text(name: Text, width: int) -> Text:

@@ -90,7 +90,8 @@ def _notes(cells: Sequence[WorldCell]) -> list[str]:
     notes = [
         "mean [20th, 80th percentile] over runs, against the best use of each moment; scaled: cost regret "
         f"over {readable(cells[0].result.world.worth)}, what a unit of quality is worth; saving: "
-        "of the spend on always the best option; alarms: right + false, a run"
+        "of the spend on always the best option; alarms: right + false, a run, with a dash where there were "
+        "none"
     ]
     said: dict[str, list[str]] = {}
     for cell in cells:
