@@ -82,7 +82,12 @@ class Served:
         self.errors = tempfile.TemporaryFile("w+")
         command = [sys.executable, "-m", "frugalbandits.cli", "serve", "--port", "0", *arguments]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env={**os.environ, **environment}
+            command,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+            env={**os.environ, **environment},
+            start_new_session=True,  # so that all of it can be killed at once
         )
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
