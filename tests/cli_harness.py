@@ -13,6 +13,8 @@ from typer.testing import CliRunner, Result
 
 import frugalbandits as fb
 from frugalbandits.cli.commands import app
+from frugalbandits.service.access import add_token, revoke_token
+from frugalbandits.stores import StoredSession, open_store
 
 ROOT: Any = get_command(app)
 COMMANDS: dict[str, Any] = ROOT.commands
@@ -82,7 +84,19 @@ FEW: dict[tuple[str, ...], tuple[str, ...]] = {
     ("instance", "goodreads"): ("reviews",),
     ("session", "show"): ("session.json",),
     ("warm-up",): ("etc-cs",),
+    ("token", "add"): ("web", "--prefix", "shop-"),
+    ("token", "list"): ("--store", "sqlite:///kept.db"),
+    ("token", "revoke"): ("old", "--store", "sqlite:///kept.db"),
+    ("sessions", "list"): ("--store", "sqlite:///kept.db"),
+    ("sessions", "show"): ("shop", "--store", "sqlite:///kept.db"),
+    ("sessions", "export"): ("shop", "--store", "sqlite:///kept.db"),
+    ("sessions", "import"): ("session.json", "--name", "new"),
 }
+
+#: Commands on a store; what they print is held against their documents in their own tests.
+STORED = {path for path in FEW if path[0] in ("token", "sessions")}
+#: What runs until it is stopped.
+ENDLESS = {("serve",)}
 
 
 def few_files() -> None:
@@ -99,3 +113,16 @@ def few_files() -> None:
         session.tell(session.ask().id, float(number % 3 > 0))
     session.ask()
     session.save("session.json")
+    few_stored(session)
+
+
+def few_stored(session: fb.Session) -> None:
+    """Fill two stores: one by a name of its own, one by the name that is the default."""
+    for name in ("kept.db", "decisions.db"):
+        Path(name).unlink(missing_ok=True)
+        with open_store(f"sqlite:///{name}") as store:
+            with StoredSession.create(store, "shop", session)[0]:
+                pass
+            add_token(store, "old" if name == "kept.db" else "web", "writer", "shop-")
+            if name == "decisions.db":
+                revoke_token(store, "web")

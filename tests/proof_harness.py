@@ -60,9 +60,11 @@ class Server(Served):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self.client.close()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        super().__exit__()
+
+    def __exit__(self, *_: object) -> None:
+        # Also where the one that was started is gone: its workers may not be.
+        self.kill_all()
 
     @contextlib.contextmanager
     def alone(self, worker: int) -> Iterator[None]:
@@ -108,7 +110,6 @@ class Cluster:
             os.kill(dice.choice(workers), signal.SIGKILL)
             return "a worker"
         server.kill_all()
-        server.errors.close()
         self.servers[place] = Server(*self._arguments)
         return "a server"
 
@@ -119,9 +120,7 @@ class Cluster:
 
     def close(self) -> None:
         for server in self.servers:
-            if server.process.poll() is None:
-                server.kill_all()
-            server.errors.close()
+            server.kill_all()
 
     def __enter__(self) -> Cluster:
         return self
@@ -311,7 +310,8 @@ def facts_in(state: dict[str, Any]) -> dict[str, Any]:
         "decisions": state["decisions"],
         "asked": state["asked"],
         "money": state["moved"]["money"],
-        "changes": state["moved"]["changes"],
+        # The number of decisions at a change is that of whoever took it in.
+        "changes": [change[1:] for change in state["moved"]["changes"]],
     }
 
 

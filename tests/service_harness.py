@@ -79,27 +79,28 @@ class Served:
     """A real `frugal serve`, on a port that is free."""
 
     def __init__(self, *arguments: str, **environment: str) -> None:
-        self.errors = tempfile.TemporaryFile("w+")
+        self._folder = tempfile.TemporaryDirectory()
+        self._errors = Path(self._folder.name, "errors")
         command = [sys.executable, "-m", "frugalbandits.cli", "serve", "--port", "0", *arguments]
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            text=True,
-            env={**os.environ, **environment},
-            start_new_session=True,  # so that all of it can be killed at once
-        )
+        env = {**os.environ, **environment}
+        with self._errors.open("w") as errors:
+            # A session of its own, so that all of its processes can be killed at once.
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env, start_new_session=True
+            )
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
         if not self.line.startswith("frugal: listening on http://"):
             self.process.wait()
-            raise AssertionError(self.log())
+            self.process.stdout.close()
+            told = self.log()
+            self._folder.cleanup()
+            raise AssertionError(told)
         self.url = self.line.split()[3]
         self.client = httpx.Client(base_url=self.url, timeout=20)
 
     def log(self) -> str:
-        self.errors.seek(0)
-        return self.errors.read()
+        return self._errors.read_text()
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log().splitlines()]
@@ -107,7 +108,12 @@ class Served:
     def stop(self, how: int = signal.SIGTERM) -> int:
         self.client.close()
         self.process.send_signal(how)
-        code = self.process.wait(timeout=30)
+        try:
+            code = self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            code = -9
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
@@ -118,7 +124,10 @@ class Served:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.stop()
-        self.errors.close()
+        self.client.close()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._folder.cleanup()
 
 
 def sqlite(folder: Path) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import frugalbandits as fb
-from cli_harness import FEW, SMALL, few_files, frugal, good, leaves, refused, uncompiled
+from cli_harness import ENDLESS, FEW, SMALL, STORED, few_files, frugal, good, leaves, refused, uncompiled
 from frugalbandits.cli.shapes import document
 from frugalbandits.lab.terminal.bounds import short
 from frugalbandits.lab.text import percent, readable, seconds, shown
@@ -40,13 +40,13 @@ def told(*arguments: str) -> Any:
 
 
 def test_every_command_is_tried_here() -> None:
-    assert set(FEW) == set(leaves())
+    assert set(FEW) == set(leaves()) - ENDLESS
 
 
 @pytest.mark.parametrize("path", leaves(), ids=" ".join)
 def test_every_command_has_json_an_example_and_a_place_in_the_docs(path: tuple[str, ...]) -> None:
     command = leaves()[path]
-    assert any("--json" in parameter.opts for parameter in command.params)
+    assert path in ENDLESS or any("--json" in parameter.opts for parameter in command.params)
     assert command.epilog.splitlines()[-1].startswith(f"Example: frugal {' '.join(path)}")
     assert f"<!-- help: {' '.join(path)} -->" in DOCS.read_text()
 
@@ -56,7 +56,7 @@ def test_the_document_is_one_and_every_key_is_in_the_docs(path: tuple[str, ...])
     found = told(*path, *FEW[path])
     assert (found["command"], found["version"]) == (" ".join(path), fb.__version__)
     page = DOCS.read_text()
-    if path == ("session", "show"):
+    if path[-1] == "show":
         found["session"] = {}  # the sessions page tells what is in it
     documented = set(re.findall(r"`([a-z_-]+)`", page[: page.index("## Policies")]))
     documented |= set(re.findall(r"`([a-z_-]+)`", section(page, path)))
@@ -125,7 +125,9 @@ def table_rows(printed: str) -> Iterator[str]:
             length = 0
 
 
-@pytest.mark.parametrize("path", [path for path in FEW if path != ("session", "show")], ids=" ".join)
+@pytest.mark.parametrize(
+    "path", [path for path in FEW if path != ("session", "show") and path not in STORED], ids=" ".join
+)
 def test_every_number_of_a_table_is_in_the_document(path: tuple[str, ...]) -> None:
     found = told(*path, *FEW[path])
     known = {way for value in values(found) for way in ways_to_write(value)}

@@ -15,14 +15,14 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import frugalbandits as fb
-from cli_harness import FEW, few_files, good, started
+from cli_harness import FEW, STORED, few_files, good, started
 from frugalbandits.lab.terminal.widths import Column, fitted, folded
 
 WIDTHS = (40, 60, 80, 120)
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(e[-+]?\d+)?[kMGx%]?")
 # Sessions are below; of the others, seconds differ from run to run, and the tests of the tables of regret and
 # of the leaderboard stand beside them.
-APART = {("session", "show"), ("warm-up",), ("simulate",), ("leaderboard",)}
+APART = {("session", "show"), ("warm-up",), ("simulate",), ("leaderboard",), *STORED}
 TABLES = [path for path in FEW if path not in APART]
 
 

@@ -12,7 +12,7 @@ import pytest
 import frugalbandits as fb
 from frugalbandits.stores import open_store
 from frugalbandits.stores.session import StoredSession
-from proof_harness import BODY, COSTS, SESSION, Cluster, agreed, report
+from proof_harness import BODY, COSTS, SESSION, Cluster, Server, agreed, report
 from store_harness import in_threads
 
 pytestmark = pytest.mark.slow
@@ -66,8 +66,7 @@ def test_told_again_after_a_kill_and_across_a_snapshot(store: str) -> None:
         assert [tell(cluster.urls[0], each["id"], reward=0.5) for each in after] == [204] * 20
         for _ in range(2):
             cluster.servers[0].kill_all()
-            cluster.servers[0].errors.close()
-            cluster.servers[0] = type(cluster.servers[0])("--store", store)
+            cluster.servers[0] = Server("--store", store)
             for decisions, reward in ((before, 0.25), (after, 0.5)):
                 ids = [each["id"] for each in decisions]
                 assert [tell(cluster.urls[0], id_, reward=reward) for id_ in ids] == [204] * 20

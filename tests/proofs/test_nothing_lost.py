@@ -26,15 +26,22 @@ def test_kills_at_random_moments_under_load(store: str, servers: int, workers: i
         # Snapshots are taken all the while, so that whoever comes back begins with one.
         with snapshots(store) as taken, Callers(cluster, seed=servers) as callers:
             for _ in range(KILLS):
-                time.sleep(dice.uniform(0.05, 0.8))
+                go_on(callers)
+                time.sleep(dice.uniform(0.0, 0.3))
                 killed[cluster.kill(dice)] += 1
-            time.sleep(0.3)
+            go_on(callers)
         eventually(cluster.all_up, 30)
         log, states = agreed(cluster, workers)
         counts = reckon(callers.book, log, states)
         report(kills=sum(killed.values()), **{f"of_{name}": n for name, n in killed.items()}, **counts, **taken)
     assert counts["acknowledged"] >= 10 * KILLS
     assert taken["snapshots"] > 0
+
+
+def go_on(callers: Callers) -> None:
+    """Wait until more was told than before: whoever is killed is killed at work."""
+    before = len(callers.book.acknowledged)
+    eventually(lambda: len(callers.book.acknowledged) > before + 20, 60)
 
 
 def test_a_database_that_is_killed_and_comes_back(server: PostgresServer) -> None:

@@ -25,7 +25,10 @@ __all__ = ["ROUTES"]
 OptionName = Annotated[
     str,
     Path(
-        description="The name of an option; it may have slashes.", max_length=limits.OPTION_NAME, min_length=1
+        description="The name of an option; it may have slashes.",
+        examples=["small"],
+        max_length=limits.OPTION_NAME,
+        min_length=1,
     ),
 ]
 

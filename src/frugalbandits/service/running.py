@@ -50,18 +50,30 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         )
     listening = _bound(settings)
     with listening:
+        stop = _Stop()
         say(_line(settings, listening, address, is_open))
-        # A signal ends the loop of the server; it is no error, and kills nothing.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _nothing)
         if settings.workers == 1:
-            work(settings, listening)
+            work(settings, listening, stop)
         else:
-            _supervise(settings, listening)
+            _supervise(settings, listening, stop)
 
 
-def _nothing(*_: Any) -> None:
-    pass
+class _Stop:
+    """Whether a signal said to stop: that ends the loop of a server; it is no error, and kills nothing.
+
+    It may come before there is a server, which then stops as soon as it has started.
+    """
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.server: uvicorn.Server | None = None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._take)
+
+    def _take(self, *_: Any) -> None:
+        self.asked.set()
+        if self.server is not None:
+            self.server.should_exit = True
 
 
 def _bound(settings: Settings) -> socket.socket:
@@ -90,7 +102,7 @@ def _line(settings: Settings, listening: socket.socket, address: str, is_open: b
     return f"frugal: listening on http://{host}:{port} ({address}, {count}, {doors})"
 
 
-def work(settings: Settings, listening: socket.socket) -> None:
+def work(settings: Settings, listening: socket.socket, stop: _Stop) -> None:
     """Serve in this process until a signal comes."""
     configure(settings.log_level)
     app = create_app(open_store(settings.store), settings)
@@ -108,17 +120,18 @@ def work(settings: Settings, listening: socket.socket) -> None:
         timeout_graceful_shutdown=GRACE,
         backlog=_BACKLOG,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    stop.server = server = uvicorn.Server(config)
+    server.should_exit = stop.asked.is_set()
+    server.run(sockets=[listening])
 
 
 # Several processes.
 
 
 def _worker(settings: Settings, listening: socket.socket, parent: Connection) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _nothing)
+    stop = _Stop()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    work(settings, listening)
+    work(settings, listening, stop)
 
 
 def _end_with(parent: Connection) -> None:
@@ -165,17 +178,14 @@ class _Crew:
         self._writing.close()
 
 
-def _supervise(settings: Settings, listening: socket.socket) -> None:
+def _supervise(settings: Settings, listening: socket.socket, stop: _Stop) -> None:
     configure(settings.log_level)
-    stopping = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
     folder = tempfile.mkdtemp(prefix="frugal-metrics-")
     os.environ[FOLDER] = folder
     try:
         crew = _Crew(dataclasses.replace(settings), listening)
         try:
-            while not stopping.wait(0.2):
+            while not stop.asked.wait(0.2):
                 crew.replace_dead()
         finally:
             crew.end()

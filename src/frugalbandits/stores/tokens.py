@@ -13,6 +13,7 @@ import json
 import os
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -120,6 +121,8 @@ def packed(metadata: Any) -> bytes | None:
     return text
 
 
+# Whoever asks for the session of an id asks for what the id says next.
+@lru_cache(maxsize=256)
 def _raw(id_: str) -> bytes | None:
     """Return the bytes of an id of the present form."""
     if len(id_) > LONGEST or not id_.isascii():
