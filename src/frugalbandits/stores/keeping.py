@@ -60,6 +60,7 @@ class Keeper:
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
+        self._others: dict[str, int] = {}  # the newest numbers of sessions that are not kept here
         self.lag = 0.0  # seconds that the last reading of others' entries took to come
 
     def attach(self, session: Kept) -> None:
@@ -143,7 +144,9 @@ class Keeper:
         seen: dict[str, int] = {}
         for session in sessions:
             seen[session.name] = min(session.seen, seen.get(session.name, session.seen))
-        news = store.news(seen, timeout)
+        news = store.news({**self._others, **seen}, timeout)
+        # What nobody reads here would be news for ever, and this thread would never rest.
+        self._others.update({name: last for name, last in news.items() if name not in seen})
         read = [session for session in sessions if news.get(session.name, 0) > session.seen]
         for session in read:
             session.catch_up()
