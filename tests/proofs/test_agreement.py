@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from proof_harness import COSTS, SESSION, Cluster, agreed, report, snapshots, told_in_process
+from caller_harness import SESSION
+from proof_harness import COSTS, Cluster, agreed, report, snapshots, told_in_process
 from store_harness import in_threads
 
 pytestmark = pytest.mark.slow
@@ -17,7 +18,7 @@ WHERE = f"/v1/sessions/{SESSION}"
 
 
 def everything(url: str, dice: random.Random, changes: bool, turns: int = 60) -> dict[str, int]:
-    """Do all that the service offers, in no order; only one caller changes options, for others would undo it."""
+    """Do all that the service offers, in no order; only one caller changes options: others would undo it."""
     done: dict[str, int] = {}
     waiting: list[dict[str, Any]] = []
     with httpx.Client(base_url=url, timeout=30) as client:
@@ -29,7 +30,9 @@ def everything(url: str, dice: random.Random, changes: bool, turns: int = 60) ->
             return answer.json() if answer.content else None
 
         for turn in range(turns):
-            waiting += call("asks", "POST", f"{WHERE}/decisions", {"count": dice.randrange(1, 5)})["decisions"]
+            waiting += call("asks", "POST", f"{WHERE}/decisions", {"count": dice.randrange(1, 5)})[
+                "decisions"
+            ]
             dice.shuffle(waiting)
             while len(waiting) > 4:
                 id_ = waiting.pop()["id"]

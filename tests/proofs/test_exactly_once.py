@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 import frugalbandits as fb
+from caller_harness import SESSION
 from frugalbandits.stores import open_store
 from frugalbandits.stores.session import StoredSession
-from proof_harness import BODY, COSTS, SESSION, Cluster, Server, agreed, report
+from proof_harness import BODY, COSTS, Cluster, Server, agreed, report
 from store_harness import in_threads
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,7 @@ def rewards(log: list[dict[str, Any]]) -> list[float]:
 
 @pytest.mark.parametrize(("servers", "workers"), [(2, 1), (1, 2)], ids=["two servers", "two workers"])
 def test_told_at_once_by_many(store: str, servers: int, workers: int) -> None:
-    """Each of 12 decisions is told by 8 at once: of the same they hear the same, of another that it is too late."""
+    """Each decision is told by 8 at once: the same is the same, and of others only the first counts."""
     with Cluster(store, servers, workers) as cluster:
         decisions = asked(cluster.servers[0].client, 12)
         for turn, decision in enumerate(decisions):

@@ -9,8 +9,9 @@ import time
 
 import pytest
 
+from caller_harness import SESSION, Callers
 from postgres_harness import PostgresServer
-from proof_harness import KILLS, SESSION, Callers, Cluster, Server, agreed, reckon, report, snapshots
+from proof_harness import KILLS, Cluster, Server, agreed, reckon, report, snapshots
 from store_harness import eventually
 
 pytestmark = pytest.mark.slow
@@ -33,7 +34,9 @@ def test_kills_at_random_moments_under_load(store: str, servers: int, workers: i
         eventually(cluster.all_up, 30)
         log, states = agreed(cluster, workers)
         counts = reckon(callers.book, log, states)
-        report(kills=sum(killed.values()), **{f"of_{name}": n for name, n in killed.items()}, **counts, **taken)
+        report(
+            kills=sum(killed.values()), **{f"of_{name}": n for name, n in killed.items()}, **counts, **taken
+        )
     assert counts["acknowledged"] >= 10 * KILLS
     assert taken["snapshots"] > 0
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from caller_harness import SESSION
 from postgres_harness import PostgresServer
-from proof_harness import BODY, SESSION, Cluster, Server, agreed, log_of, report
+from proof_harness import BODY, Cluster, Server, agreed, log_of, report
 
 pytestmark = pytest.mark.slow
 
