@@ -122,7 +122,10 @@ def export(
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a session of a store as the file that fb.Session.load reads, without the decisions that wait."""
+    """Write a session as a file that fb.Session.load reads.
+
+    Decisions that wait for feedback are given up in it.
+    """
     if out is not None:
         check_writable(out)
     with opened(store) as there, StoredSession.open(there, name) as session:
@@ -137,7 +140,7 @@ def export(
         typer.echo(f"{decisions:,} decisions of {name}: {out}")
 
 
-@group.command("import", epilog="Example: frugal sessions import session.json --name shop")
+@group.command("import", epilog="Example: frugal sessions import session.json --name again")
 def bring_in(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What Session.save or an export wrote.")],
     name: Annotated[str, typer.Option(metavar="NAME", help="What it is to be called in the store.")],

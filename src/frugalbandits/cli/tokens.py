@@ -55,7 +55,7 @@ def add(
 
 @group.command("list", epilog="Example: frugal token list")
 def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
-    """List tokens by name, those that were revoked included; what they are is not kept."""
+    """List tokens by name, those that were revoked included."""
     from frugalbandits.service.access import Access
 
     with opened(store) as found:
