@@ -17,9 +17,8 @@ quick: $(VENV)/.installed ## what one runs while working, about a minute: fewer 
 	$(BIN)/ruff check .
 	FRUGALBANDITS_EXAMPLES=quick $(BIN)/python -m pytest -n 2 -m "not slow" tests/core src/frugalbandits/core
 
-soak: $(VENV)/.installed $(VENV)/.browser ## a hundred kills, and a thousand examples of every property: for a night
-	FRUGALBANDITS_KILLS=100 $(BIN)/python -m pytest -n 2 -s tests/proofs
-	FRUGALBANDITS_EXAMPLES=soak $(BIN)/python -m pytest -n 2 tests
+soak: $(VENV)/.installed $(VENV)/.browser ## a thousand examples of every property, a hundred kills of every kind of server: for a night
+	FRUGALBANDITS_EXAMPLES=soak FRUGALBANDITS_KILLS=100 $(BIN)/python -m pytest -n 2 tests
 
 pythons: ## the tests of the core, with numpy alone, with every Python from 3.11 on that the machine has
 	$(PYTHON) tests/pythons.py

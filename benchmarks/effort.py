@@ -30,6 +30,10 @@ class Effort:
     waiters: tuple[str, ...]  # policies that are asked while they are compiled, the default one first
     rivals: tuple[str, ...]  # packages that are installed beside this one
     unanswered: int  # decisions of the session that is never told anything
+    load_seconds: float  # of each load on the service
+    served: int  # decisions over which the memory of the service is watched
+    served_sessions: int  # sessions in one server
+    lag_probes: int  # tells that another server is watched for
 
 
 FULL = Effort(
@@ -56,6 +60,10 @@ FULL = Effort(
     waiters=("voi-cs", "glr-cof", "cof", "ts-cs"),
     rivals=("river", "mabwiser", "pybandits"),
     unanswered=1_000_000,
+    load_seconds=2.0,
+    served=1_000_000,
+    served_sessions=1_000,
+    lag_probes=100,
 )
 
 QUICK = Effort(
@@ -75,4 +83,8 @@ QUICK = Effort(
     waiters=("voi-cs",),
     rivals=("river",),
     unanswered=50_000,
+    load_seconds=0.2,
+    served=10_000,
+    served_sessions=10,
+    lag_probes=5,
 )

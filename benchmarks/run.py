@@ -21,6 +21,7 @@ import install
 import moving
 import online
 import ratings
+import service
 import simulation
 import startup
 import waiting
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "startup": startup.section,
     "ratings": ratings.section,
     "bounds": bounds.section,
+    "service": service.section,
     "install": install.section,
     "before": before.section,
 }

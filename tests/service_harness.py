@@ -84,8 +84,9 @@ class Served:
         command = [sys.executable, "-m", "frugalbandits.cli", "serve", "--port", "0", *arguments]
         env = {**os.environ, **environment}
         with self._errors.open("w") as errors:
+            # A session of its own, so that all of its processes can be killed at once.
             self.process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env
+                command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env, start_new_session=True
             )
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import sys
 from typing import Any
@@ -9,6 +11,21 @@ from typing import Any
 import structlog
 
 __all__ = ["configure", "logger"]
+
+
+class _Lines(io.TextIOBase):
+    """Standard error, which may be on a disk that is full: what cannot be logged stops no request."""
+
+    def write(self, text: str) -> int:
+        """Write a line, if that is possible."""
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """See that it is out."""
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
 
 
 def configure(level: str) -> None:
@@ -22,7 +39,7 @@ def configure(level: str) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=_Lines()),
         cache_logger_on_first_use=True,
     )
     # What others log goes the same way: the keeper of sessions, the store, the server.
