@@ -186,7 +186,7 @@ def test_two_that_do_not_know_of_each_other_learn_what_the_other_was_told(addres
     with shop(address) as one, shop(address) as two:
         for _ in range(10):
             two.tell(one.ask().id, 1.0)
-        until(lambda: one.explain().arms[0].pulls == 10)
+        until(lambda: sum(arm.pulls for arm in one.explain().arms) == 10)
         until(lambda: one.decisions == two.decisions == 10)
         one.pause("small")
         until(lambda: two.ask().option != "small")
