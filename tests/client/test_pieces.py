@@ -148,7 +148,7 @@ def test_each_wing_says_its_own_extra(name, missing, extra, monkeypatch):
     monkeypatch.setattr(fb, "import_module", nothing)
     with pytest.raises(ModuleNotFoundError) as caught:
         fb.__getattr__(name)
-    said = f"needs {missing}.inner, which is not installed: pip install 'frugalbandits[{extra}]'"
+    said = f"needs {missing}, which is not installed: pip install 'frugalbandits[{extra}]'"
     assert str(caught.value) == f"frugalbandits.{name} {said}"
 
 

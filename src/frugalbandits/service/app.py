@@ -46,7 +46,7 @@ class Service:
         self.access.refresh()
         self.metrics = Metrics(self.hub)
         self.standby = Standby()
-        self.slow: set[str] = set()  # sessions that take long to plan
+        self.slow: dict[str, int] = {}  # sessions that take long to plan, and how often they were quick since
         self.log = logger()
         self._tasks: list[asyncio.Task[None]] = []
         self._missed = float("-inf")

@@ -27,6 +27,7 @@ SessionName = Annotated[
 DecisionId = Annotated[str, Path(description="The id of a decision.", min_length=1, max_length=LONGEST)]
 
 _SLOW = 0.005  # seconds of planning beyond which a session is asked in a thread of its own
+_QUICK = 100  # quick answers after which it is so no more: the first plan after a start takes longest
 _MANY = 50  # decisions that are asked for in a thread
 _NOTHING_ASKED = Ask()
 
@@ -42,18 +43,28 @@ async def asked(call: Call, session: StoredSession, ask: Ask) -> bytes:
     """Return decisions as JSON."""
     service = call.service
     if session.name in service.slow or (ask.count or 1) > _MANY:
-        decisions = await asyncio.to_thread(decisions_of, session, ask)
+        decisions, took = await asyncio.to_thread(_timed, session, ask)
     else:
-        began = time.perf_counter()
-        decisions = decisions_of(session, ask)
-        if time.perf_counter() - began > _SLOW * len(decisions):
-            # Whoever plans for long would make everybody else wait.
-            service.slow.add(session.name)
+        decisions, took = _timed(session, ask)
+    if took > _SLOW * len(decisions):
+        # Whoever plans for long would make everybody else wait.
+        service.slow[session.name] = 0
+    elif session.name in service.slow:
+        service.slow[session.name] += 1
+        if service.slow[session.name] > _QUICK:
+            del service.slow[session.name]
     standby = service.standby.of(session)
     if ask.count is None:
         return decision_view(decisions[0], session.name, standby)
     told = b",".join([decision_view(each, session.name, standby) for each in decisions])
     return b'{"decisions":[%b]}' % told
+
+
+def _timed(session: StoredSession, ask: Ask) -> tuple[list[Decision], float]:
+    """Ask a session, and say how long this thread was at work: others may keep the machine busy."""
+    began = time.thread_time()
+    decisions = decisions_of(session, ask)
+    return decisions, time.thread_time() - began
 
 
 def decisions_of(session: StoredSession, ask: Ask) -> list[Decision]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
 import sys
 from typing import Any
@@ -13,14 +12,13 @@ import structlog
 __all__ = ["configure", "logger"]
 
 
-class _Lines(io.TextIOBase):
+class _Lines:
     """Standard error, which may be on a disk that is full: what cannot be logged stops no request."""
 
-    def write(self, text: str) -> int:
+    def write(self, text: str) -> None:
         """Write a line, if that is possible."""
         with contextlib.suppress(OSError):
             sys.stderr.write(text)
-        return len(text)
 
     def flush(self) -> None:
         """See that it is out."""
@@ -36,10 +34,11 @@ def configure(level: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
+    lines: Any = _Lines()  # it writes and flushes, which is all that is asked of it
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.WriteLoggerFactory(file=_Lines()),
+        logger_factory=structlog.WriteLoggerFactory(file=lines),
         cache_logger_on_first_use=True,
     )
     # What others log goes the same way: the keeper of sessions, the store, the server.

@@ -1,0 +1,30 @@
+"""Sessions that take long to plan are asked in a thread, so that others do not wait; but not for ever."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from frugalbandits.service import decisions
+from service_harness import Api
+
+
+def test_a_session_that_was_slow_once_is_not_slow_for_ever(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.session()
+    api.ask()
+    plain = decisions.decisions_of
+
+    def slow(*given):
+        until = time.thread_time() + 0.02
+        while time.thread_time() < until:
+            pass
+        return plain(*given)
+
+    monkeypatch.setattr(decisions, "decisions_of", slow)
+    api.ask()
+    assert "shop" in api.service.slow
+    monkeypatch.setattr(decisions, "decisions_of", plain)
+    for _ in range(120):
+        api.ask()
+    assert "shop" not in api.service.slow
