@@ -35,6 +35,8 @@ class Folding(Replica):
             )
         take(self, entry, json.loads(fact.body))
         self._seen = entry.seq
+        # What the batch was planned on is no longer all that is known.
+        self._repeats = min(self._repeats, 1)
         self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
         self._end_slots()
 

@@ -225,7 +225,8 @@ class Replica(Session):
         self._hindered = bool(self._lost_at) or PAUSED in self._standing
 
     def _anything_out(self) -> bool:
-        return True
+        """Let a batch go on: it ends where anything comes in."""
+        return False
 
     def _sweep(self) -> None:
         """Do nothing: what is lost follows from the log."""
@@ -236,7 +237,7 @@ class Replica(Session):
         return now
 
     def _no_slot(self) -> None:
-        self._slot, self._slot_ends = 0, float("-inf")
+        self._slot, self._slot_ends, self._cell_epoch = 0, float("-inf"), -1
 
     def _hand_out(self, metadata: Any) -> Decision:
         if self._at == len(self._ranks):
@@ -251,12 +252,21 @@ class Replica(Session):
     def _deliver(self, rank: int, reason: str, metadata: Any, wanted: bool) -> Decision:
         noted = packed(metadata)
         now = self._now()
-        if now >= self._slot_ends:
-            self._slot = self._counts.slot(now)
-            self._slot_ends = self._counts.until(self._slot)
-        option, epoch = self._ranked[rank], self._money.epoch
+        option, epoch, counts = self._ranked[rank], self._money.epoch, self._counts
+        if now >= self._slot_ends or epoch != self._cell_epoch:
+            self._slot, self._cell_epoch = counts.slot(now), epoch
+            self._slot_ends = counts.until(self._slot)
         self._unsent[option, epoch, self._slot] += 1
-        self._count(option, epoch, self._counts.hand_out(epoch, self._slot, option, 1))
+        cell = counts.cells.get((epoch, self._slot))
+        if cell is not None and cell.asked[option] >= cell.answered[option]:
+            # What `_count` would do with one more that waits: this is where time counts.
+            cell.asked[option] += 1
+            self._state.tally.pending[rank] += 1
+            self._asked[option] += 1
+            self._next += 1
+            self._money.epochs[epoch].asked[option] += 1
+        else:
+            self._count(option, epoch, counts.hand_out(epoch, self._slot, option, 1))
         ttl = self._terms.time_to_live
         return Decision(
             self._tokens.issue(option, epoch, now, wanted, noted),
@@ -278,13 +288,9 @@ class Replica(Session):
             self._money.count(epoch, option, effect.handed_out)
 
     def _to_keep(self, after: Any) -> int | None:
-        if isinstance(after, str):
-            return self._tokens.read(after).option
-        return super()._to_keep(after) if isinstance(after, Decision) or after is None else self._bad(after)
-
-    def _bad(self, id_: object) -> int:
-        self._tokens.read(id_)
-        raise AssertionError("an id that is no text was read")
+        if after is None or isinstance(after, Decision):
+            return super()._to_keep(after)
+        return self._token(after).option
 
     # Noticing.
 
