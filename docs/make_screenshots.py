@@ -20,10 +20,6 @@ from pathlib import Path
 from PIL import Image
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples")]
-
-import demo_traffic  # noqa: E402
-from browser_harness import Server, chromium, scheme, size, until  # noqa: E402
 
 #: Name, width, height, pixels a point, light or dark, and whether all of the page is in the picture.
 VIEWS = (
@@ -40,6 +36,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=110.0, help="of traffic before they are taken")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     told = parser.parse_args()
+    # Both stand beside the package, not in it.
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples")]
+    import demo_traffic
+    from browser_harness import Server, chromium, scheme, size, until
+
     server = Server("memory:")
     try:
         api = demo_traffic.Api(server.address, None)
