@@ -24,6 +24,7 @@ BEFORE = "86e2ab4"  # the last commit without rooms
 
 # The one import that goes up: values show themselves through it (see pyproject.toml).
 DOOR = ("lab.shown", "lab.views")
+WINGS = ("core", "stores", "service", "client", "lab", "cli", "testing")
 COLOURS = {"lab": "#2f6f9f", "core": "#2e7d4f"}
 OTHER = "#6b5a86"
 STEP, HEIGHT, WIDTH, GAP = 1.5, 0.8, 2.5, 0.5
@@ -91,9 +92,12 @@ def places(rooms: set[str], found: Edges) -> dict[str, tuple[float, float]]:
                 where[room] = start + WIDTH / 2 + i * (WIDTH + GAP), height * STEP
         left += span + 4 * GAP
         top = max(top, (max(level.values()) + 1) * STEP)
-    single = sorted(room for room in rooms if "." not in room and room != "errors")
-    for i, room in enumerate(single):
-        where[room] = (i + 1) * (left - 4 * GAP) / (len(single) + 1), top + STEP / 2
+    # Above the wings: what stands alone, each below those that import it.
+    level = _levels(sorted(room for room in rooms if "." not in room and room != "errors"), found)
+    for height in set(level.values()):
+        row = [room for room in level if level[room] == height]
+        for i, room in enumerate(row):
+            where[room] = (i + 1) * (left - 4 * GAP) / (len(row) + 1), top + STEP / 2 + height * STEP
     where["errors"] = (left - 4 * GAP) / 2, -STEP * 1.1
     return where
 
@@ -185,7 +189,7 @@ def lines_by_wing() -> str:
             counts[i][wing] += text.count("\n")
             files[i][wing] += 1
     rows = ["| wing | files before | lines before | files after | lines after |", "|---|--:|--:|--:|--:|"]
-    for wing in ("core", "lab", "cli", "testing", "all"):
+    for wing in (*WINGS, "all"):
         cells = []
         for file, count in zip(files, counts, strict=True):
             both = (file.total(), count.total()) if wing == "all" else (file[wing], count[wing])
@@ -212,7 +216,7 @@ def wing_of(name: str) -> str:
     """Return the wing of a file; before the rooms, the one that its content has moved to."""
     inner = name.removeprefix("src/frugalbandits/")
     first = inner.partition("/")[0]
-    if first in ("core", "lab", "cli", "testing"):
+    if first in WINGS:
         return first
     return "core" if inner.startswith(_CORE_BEFORE) else "cli" if first == "interrupts.py" else "lab"
 
