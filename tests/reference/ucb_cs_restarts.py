@@ -75,7 +75,7 @@ def run(pull, costs, alpha, horizon, rng=None, exploration=0.1):
             index = [
                 klucb(len(arm.rewards), sum(arm.rewards), math.log(t)) if arm.blocks else 1 for arm in arms
             ]
-            threshold = keep * max(index)
+            threshold = keep * max(index) - 1e-9  # ties do not hang on rounding
             chosen = min(k for k in range(K) if index[k] >= threshold)
         arms[chosen].add(pull(order[chosen]))
         pulled.append(order[chosen])

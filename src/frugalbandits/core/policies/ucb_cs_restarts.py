@@ -29,6 +29,7 @@ from frugalbandits.errors import InputError
 __all__ = ["RestartingUCBCS", "RestartingUCBCSState"]
 
 BLOCKS = 64
+_SAME = 1e-9
 _HALVINGS = 40  # of the interval that holds an index
 
 
@@ -175,7 +176,8 @@ def plan(state: Any, rng: Any) -> Batch:
     indices = np.empty(arms)
     for k in range(arms):
         indices[k] = index(state.pulls[k], state.sums[k], level)
-    bar = state.keep * indices.max()
+    # An index is 1 - t^(-1/n) after n failures, so ties are real, and must not hang on rounding.
+    bar = state.keep * indices.max() - _SAME
     arm = 0
     while indices[arm] < bar:
         arm += 1
