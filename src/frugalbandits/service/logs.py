@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 
@@ -15,15 +15,18 @@ __all__ = ["configure", "logger"]
 class _Lines:
     """Standard error, which may be on a disk that is full: what cannot be logged stops no request."""
 
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
     def write(self, text: str) -> None:
         """Write a line, if that is possible."""
         with contextlib.suppress(OSError):
-            sys.stderr.write(text)
+            self._stream.write(text)
 
     def flush(self) -> None:
         """See that it is out."""
         with contextlib.suppress(OSError):
-            sys.stderr.flush()
+            self._stream.flush()
 
 
 def configure(level: str) -> None:
@@ -34,7 +37,7 @@ def configure(level: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
-    lines: Any = _Lines()  # it writes and flushes, which is all that is asked of it
+    lines: Any = _Lines(sys.stderr)  # it writes and flushes, which is all that is asked of it
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(number),
