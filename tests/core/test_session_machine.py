@@ -202,3 +202,13 @@ class Life(RuleBasedStateMachine):
 def test_a_life_of_a_session(name):
     kind = type(f"Life{name}", (Life,), {"policy": name})
     run_state_machine_as_test(kind)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_reasons_are_the_same_after_a_restart_when_one_option_is_left(name):
+    session = moving(name, {"small": 0.5, "large": 3.0})
+    session.retire("large")
+    stored = again(session)
+    for _ in range(5):
+        assert session.ask() == stored.ask()
+        stored = again(stored)

@@ -134,6 +134,8 @@ class TSCS(Policy):
         return Bounds(lower, upper, status, int(np.argmax(enough)))
 
     def reason(self, state: TSCSState, arm: int) -> str:
+        if len(state.tally.pulls) == 1:
+            return "the only option"  # a plan for ever, begun before any look
         if state.tally.pulls[arm] + state.tally.pending[arm] == 0:
             return "first look at every option"
         return "cheapest option that is good enough in a draw from what is believed"
