@@ -10,6 +10,8 @@ from frugalbandits.core.registry import resolve
 from harness import DETERMINISTIC, play, pull_from, reward_table
 from reference import REFERENCES
 
+SLOW = {"glr-cof": 2_000, "ucb-cs-restarts": 2_500, "voi-cs": 4_000, "ucb-cs-window": 6_000}
+
 
 def test_settings_may_follow_a_name():
     assert resolve("glr-cof:tolerance=0.02") == fb.GLRCOF(tolerance=0.02)
@@ -31,8 +33,8 @@ def test_settings_may_follow_a_name():
 @pytest.mark.parametrize("instance", ["goodreads", "movielens", "nu1", "nu2", "cost-biased"])
 def test_policy_equals_reference_on_the_papers_instances(name, instance):
     problem = fb.instance(instance)
-    # The references of GLR-COF and VOI-CS find each minimum by bisection.
-    horizon = 4_000 if name in ("glr-cof", "voi-cs") else 20_000
+    # Some references are slow: those of GLR-COF and VOI-CS find each minimum by bisection.
+    horizon = SLOW.get(name, 20_000)
     table = reward_table(7, problem.means, horizon, "bernoulli")
     pulled, events = play(name, problem.costs, problem.alpha, horizon, pull_from(table))
     expected, expected_events = REFERENCES[name](pull_from(table), problem.costs, problem.alpha, horizon)

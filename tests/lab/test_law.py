@@ -231,7 +231,7 @@ def test_a_step_has_its_exact_law_whatever_the_bounds(pulls, sums, alpha, tail, 
     assert ((arms.above + arms.below < 1) | (arms.above == 1)).all() and arms[c].below > 0.05
     set_chance(arms, epoch)
     rng = np.random.default_rng(12)
-    steps = 30_000
+    steps = 10_000
     exceptional = rng.random(steps) >= np.exp(epoch[0].chance)
     chosen = np.full(steps, c)
     waited = 0
@@ -245,7 +245,7 @@ def test_a_step_has_its_exact_law_whatever_the_bounds(pulls, sums, alpha, tail, 
                 arms.taken = 0
                 chosen[i] = settle(arms, epoch, rng)
                 waited += 1
-    assert (waited > 1_000) == busy
+    assert (waited > 300) == busy
     s, n = np.array(sums), np.array(pulls)
     theta = rng.beta(1 + s, 1 + n - s, (1_000_000, len(pulls)))
     plain = np.argmax(theta >= (1 - alpha) * theta.max(axis=1, keepdims=True), axis=1)

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import cli_harness
 from frugalbandits.stores import StoredSession, open_store
 from service_harness import BODY, Served, sqlite
 
@@ -169,7 +170,11 @@ def test_a_port_in_use_and_other_things_that_cannot_be(tmp_path: Path) -> None:
         database.execute("create table pets (name text)")
     database.close()
     assert "other.db" in refused("--store", f"sqlite:///{other}")
-    config = tmp_path / "serve.toml"
+
+
+def test_settings_that_cannot_be(in_an_empty_folder: Path) -> None:
+    """In this process, since nothing is begun: one start of a server takes a second."""
+    config = in_an_empty_folder / "serve.toml"
     for text, words in (
         ("colour = 'red'", "no setting is called 'colour'"),
         ("port = 'x'", "port must be"),
@@ -179,8 +184,10 @@ def test_a_port_in_use_and_other_things_that_cannot_be(tmp_path: Path) -> None:
         ("patience = -1", "patience must be"),
     ):
         config.write_text(text)
-        assert words in refused("--config", str(config))
-    assert "cannot read the config file" in refused("--config", str(tmp_path / "none.toml"))
+        assert words in cli_harness.refused("serve", "--config", str(config))
+    assert "cannot read the config file" in cli_harness.refused(
+        "serve", "--config", str(in_an_empty_folder / "none.toml")
+    )
 
 
 def test_the_address_may_come_from_the_environment(tmp_path: Path) -> None:

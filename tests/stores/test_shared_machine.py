@@ -247,7 +247,7 @@ class Shared(RuleBasedStateMachine):
 
 
 TestShared = Shared.TestCase
-TestShared.settings = settings(stateful_step_count=30)
+TestShared.settings = settings(stateful_step_count=20)
 
 
 def test_the_log_of_the_server_is_no_session():
