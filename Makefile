@@ -11,7 +11,7 @@ run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, fi
 
 test: $(VENV)/.installed $(VENV)/.browser lint ## everything that must pass before a change lands
 	$(BIN)/python -m pytest -n 2
-	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py
+	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py -m "not slow"
 
 quick: $(VENV)/.installed ## what one runs while working, about a minute: fewer examples, and nothing that is slow
 	$(BIN)/ruff check .

@@ -160,6 +160,7 @@ def over_judging_all(sampling):
     return regret_with(0.1, sampling) / (10 * regret_with(1.0, sampling, decisions=400))
 
 
+@pytest.mark.slow
 def test_decisions_that_nobody_judges_hardly_cost():
     """Fixed seeds, so this cannot fail by chance: 1.10, and 1.56 by the first rule, which they flooded."""
     assert over_judging_all("stakes") < 1.25 < over_judging_all("first")

@@ -81,6 +81,7 @@ def size_of(session):
     return sum(map(sys.getsizeof, parts)) + sum(sys.getsizeof(each) for part in parts for each in part)
 
 
+@pytest.mark.slow
 def test_memory_is_flat_whatever_is_never_answered():
     """Twenty times as many decisions as fit into a time to live; a million take the same."""
     clock = Clock()
