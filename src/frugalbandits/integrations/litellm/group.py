@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections import OrderedDict
@@ -54,7 +55,8 @@ class Group:
         self.ledger = Ledger(settings.time_to_live, clock)
         self.trouble = Trouble(self.ledger)
         self.backstage = Backstage()
-        shared = None if settings.service_url is None else f"{settings.service_url}\n{settings.token or ''}"
+        token = settings.token or os.environ.get("FRUGALBANDITS_TOKEN", "")
+        shared = None if settings.service_url is None else f"{settings.service_url}\n{token}"
         self.signer = Signer(shared)
         self.sessions = Sessions(settings, costs, _judge_price(settings))
         self.judging = Judging(

@@ -6,7 +6,10 @@ process, whoever asks for it first: modules beside a ``config.yaml`` are execute
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -22,6 +25,7 @@ __all__ = ["GROUPS", "HEADER", "Groups", "Strategy", "seam"]
 
 #: The header of a proxy's answer that has the id to give feedback with.
 HEADER = "x-frugal-decision"
+_AGAIN = 60.0  # seconds until a group that could not be made is tried again
 
 
 class Groups:
@@ -31,12 +35,15 @@ class Groups:
         self._lock = threading.RLock()
         self._groups: dict[str, Group] = {}
         self._waiting: dict[str, Settings] = {}
+        self._again: dict[str, float] = {}
 
     def first(self, settings: Settings, router: Any) -> Group:
         """Return the group of a name, made now if nobody has made it before."""
         with self._lock:
             found = self._groups.get(settings.group)
             if found is None:
+                if not self._groups:
+                    atexit.register(self._end)
                 found = self._groups[settings.group] = Group(settings, router)
                 self._waiting.pop(settings.group, None)
                 return found
@@ -57,22 +64,43 @@ class Groups:
                 self._waiting.setdefault(settings.group, settings)
 
     def get(self, name: object) -> Group | None:
-        """Return a group by its name; one that was announced is made when it is first asked for."""
-        found = self._groups.get(name) if isinstance(name, str) else None
-        if found is None and name in self._waiting:
-            router = _proxy_router()
-            if router is not None:
-                return self.first(self._waiting[str(name)], router)
-        return found
+        """Return a group by its name, if it is there."""
+        return self._groups.get(name) if isinstance(name, str) else None
+
+    def due(self, name: object) -> bool:
+        """Tell whether a group was announced and is to be made now; one that could not be is tried again later."""
+        return name in self._waiting and time.monotonic() >= self._again.get(str(name), 0.0)
+
+    def make(self, name: str) -> Group | None:
+        """Make a group that was announced, with the router of the proxy that runs here."""
+        with self._lock:
+            settings, router = self._waiting.get(name), _proxy_router()
+            if settings is None or router is None:
+                return self._groups.get(name)
+            try:
+                return self.first(settings, router)
+            except Exception:
+                log.exception("nothing is decided for the group %r; it is tried again in %g s", name, _AGAIN)
+                self._again[name] = time.monotonic() + _AGAIN
+                return None
 
     def all(self) -> list[Group]:
         """Return all groups that there are."""
         return list(self._groups.values())
 
+    def _end(self) -> None:
+        """Tell what is held when the program ends in good order."""
+        for name in list(self._groups):
+            group = self.drop(name)
+            if group is not None:
+                group.close()
+
     def drop(self, name: str) -> Group | None:
         """Take a group out."""
         with self._lock:
             self._waiting.pop(name, None)
+            if len(self._groups) <= 1:
+                atexit.unregister(self._end)
             return self._groups.pop(name, None)
 
 
@@ -116,6 +144,8 @@ def seam() -> Any:
         ) -> list[Any]:
             with _kept_out("finding the group"):
                 group = GROUPS.get(model)
+                if group is None and GROUPS.due(model):
+                    group = await asyncio.to_thread(GROUPS.make, model)
                 if group is not None and request_kwargs is not None:
                     with _kept_out("deciding", group):
                         return await group.filtered(healthy_deployments, request_kwargs)

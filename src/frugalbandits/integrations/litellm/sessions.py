@@ -23,6 +23,8 @@ __all__ = ["Book", "Sessions", "session_name"]
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._@+-]+")
 _LONGEST = 100
+# Prices have changed since it was made, or another worker was first, with what it had learned.
+_OTHERWISE = "the session %r is there with other settings, and goes on with them: %s"
 
 
 def session_name(name: str, segment: str | None) -> str:
@@ -95,6 +97,7 @@ class Sessions:
         self._lock = threading.RLock()
         self._books: dict[str | None, Book] = {}
         self._client: Any = None
+        self._store: Any = None
         #: Whether an ask may have to wait for a network, and whether feedback may have to for a disk.
         self.slow_to_ask = settings.service_url is not None
         self.slow_to_tell = self.slow_to_ask or settings.store is not None
@@ -138,6 +141,8 @@ class Sessions:
                     close()
             if self._client is not None:
                 self._client.close()
+            if self._store is not None and isinstance(self.settings.store, str):
+                self._store.close()
 
     def _opened(self, segment: str | None) -> Book:
         settings, costs = self.settings, dict(self.costs)
@@ -158,12 +163,24 @@ class Sessions:
         if settings.service_url is not None:
             book = Book(self._at_service(name, costs, terms), remote=True)
         elif settings.store is not None:
-            book = Book(Session(costs, **terms, store=settings.store, name=name), remote=False)
+            book = Book(self._in_store(name, costs, terms), remote=False)
         else:
             book = Book(Session(costs, **terms), remote=False)
         if segment is not None and book.explain().decisions == 0:
             self._pool_into(book)
         return book
+
+    def _in_store(self, name: str, costs: Mapping[str, float], terms: Mapping[str, Any]) -> Any:
+        from frugalbandits.stores import StoredSession, open_store
+
+        if self._store is None:
+            given = self.settings.store
+            self._store = open_store(given) if isinstance(given, str) else given
+        try:
+            return Session(costs, **terms, store=self._store, name=name)
+        except Conflict as error:
+            log.info(_OTHERWISE, name, error)
+            return StoredSession.open(self._store, name)
 
     def _at_service(self, name: str, costs: Mapping[str, float], terms: Mapping[str, Any]) -> Any:
         if self._client is None:
@@ -173,8 +190,7 @@ class Sessions:
         try:
             return self._client.create(name, costs, **terms)
         except Conflict as error:
-            # Prices have changed since it was made, or another worker was first with what it has learned.
-            log.info("the session %r is there with other settings, and goes on with them: %s", name, error)
+            log.info(_OTHERWISE, name, error)
             return self._client.session(name, fallback=sorted(costs, key=costs.__getitem__, reverse=True))
 
     def _pool_into(self, book: Book) -> None:
