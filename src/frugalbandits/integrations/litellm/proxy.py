@@ -9,6 +9,7 @@ The proxy gets two routes behind its own authentication: ``POST /frugal/feedback
 
 from __future__ import annotations
 
+import logging
 import os
 import tomllib
 from collections.abc import Mapping
@@ -53,11 +54,22 @@ def _frugal() -> Any:
     """Return the callback of the proxy that is starting, with its groups announced and its routes there."""
     with extra_needed("the callback of LiteLLM's proxy", "litellm"):
         from litellm.proxy import proxy_server
+    _speak_up()
     config = proxy_server.user_config_file_path
     for router in routers_of(settings_in(config), config):
         GROUPS.announce(router.settings)
     _add_routes(proxy_server.app)
     return seam()
+
+
+def _speak_up() -> None:
+    """See to it that what we log is seen: the proxy sets up its own loggers and no others."""
+    ours = logging.getLogger("frugalbandits")
+    heard = [*logging.getLogger().handlers, *ours.handlers]
+    if all(isinstance(handler, logging.NullHandler) for handler in heard):
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s - %(name)s:%(levelname)s: %(message)s"))
+        ours.addHandler(handler)
 
 
 def settings_in(config: str | None) -> Mapping[str, Any]:
