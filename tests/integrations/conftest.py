@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
+
+import pytest
+
+if find_spec("litellm") is None:
+    raise pytest.UsageError(
+        "tests/integrations needs LiteLLM, which is not installed here: make litellm runs it"
+    )
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # before LiteLLM is imported: no network
 
 import litellm
-import pytest
 
 from litellm_harness import House, Loop
 

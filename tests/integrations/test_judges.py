@@ -1,4 +1,4 @@
-"""Judges: functions of a user, checks, samples, thumbs that are revised, models; what they cost, and what they break."""
+"""Judges: functions of a user, checks, samples, thumbs that are revised, models, and what they cost."""
 
 from __future__ import annotations
 
@@ -150,7 +150,9 @@ def test_valid_json_takes_all_json_and_a_fence_where_asked(value):
 
 
 def test_checks():
-    schema = MatchesSchema({"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]})
+    schema = MatchesSchema(
+        {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+    )
     assert schema(None, '{"age": 3}') and not schema(None, '{"age": "3"}') and not schema(None, "age")
     assert Exact("4")(request(), "4\n") and not Exact("4", plain=False)(request(), "4\n")
     assert Exact(key="right")(request(right="Four"), "four") and Exact(key="right")(request(), "four") is None
@@ -204,7 +206,9 @@ def test_all_is_the_least_and_costs_add_up():
     def run(*judges):
         return asyncio.run(All(judges)(request(), "42"))
 
-    assert run(Length(1), slow, lambda request, response: Verdict(0.9, 0.1)) == Verdict(0.5, pytest.approx(0.3))
+    assert run(Length(1), slow, lambda request, response: Verdict(0.9, 0.1)) == Verdict(
+        0.5, pytest.approx(0.3)
+    )
     assert run(Length(1), Matches("x")).reward == 0.0
     assert run(lambda request, response: None).reward is None
 
@@ -299,7 +303,9 @@ def test_a_model_scores_and_its_cost_is_spending(house):
     report = frugal.report()
     assert report.quality == 0.8
     info = litellm.get_model_info(JUDGE)
-    assert judge.price == pytest.approx(1_500 * info["input_cost_per_token"] + 5 * info["output_cost_per_token"])
+    assert judge.price == pytest.approx(
+        1_500 * info["input_cost_per_token"] + 5 * info["output_cost_per_token"]
+    )
     assert frugal._group.sessions.of(None).session._terms.judge_price == judge.price
     assert report.judging > 0
     assert f"and {report.judging:,.6g} on judging" in str(report)

@@ -71,7 +71,8 @@ ANSWERS = {
 
 def models():
     lines = [
-        f"  - {{model_name: {group}, litellm_params: {{model: {model}, api_key: none, mock_response: {answer}}}, "
+        f"  - {{model_name: {group}, "
+        f"litellm_params: {{model: {model}, api_key: none, mock_response: {answer}}}, "
         f"model_info: {{id: {group}-{answer}-{number}}}}}"
         for group, answers in ANSWERS.items()
         for number, (model, answer) in enumerate(zip((SMALL, LARGE), answers, strict=True))
@@ -94,7 +95,9 @@ class Proxy:
         self._log = (folder / "log").open("w")
         command = [sys.executable, "-c", "import sys; from litellm import run_server; sys.exit(run_server())"]
         where = ["--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(self.port)]
-        clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "DATABASE_"))}
+        clean = {
+            key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "DATABASE_"))
+        }
         self._process = subprocess.Popen([*command, *where], stdout=self._log, stderr=self._log, env=clean)
         self.http = httpx.Client(base_url=self.url, headers={"authorization": f"Bearer {KEY}"}, timeout=30.0)
         self.openai = openai.OpenAI(base_url=f"{self.url}/v1", api_key=KEY, max_retries=0, timeout=30.0)
@@ -195,7 +198,12 @@ def test_feedback_by_id_behind_the_proxys_authentication(proxy):
 @PROCESSES
 def test_a_stream_has_the_header_before_its_end_and_is_billed_after_it(proxy):
     before = proxy.report() or {"answers": 0}
-    body = {"model": "chat", "stream": True, "messages": [{"role": "user", "content": "hello"}], "metadata": {"silent": True}}
+    body = {
+        "model": "chat",
+        "stream": True,
+        "messages": [{"role": "user", "content": "hello"}],
+        "metadata": {"silent": True},
+    }
     with proxy.http.stream("POST", "/v1/chat/completions", json=body) as answer:
         id_ = answer.headers["x-frugal-decision"]
         lines = [line for line in answer.iter_lines() if line.startswith("data: {")]
@@ -266,7 +274,11 @@ def test_a_module_that_is_executed_several_times_has_one_session(proxy):
 
 @PROCESSES
 def test_several_proxies_share_a_session_through_the_service(proxies, service):
-    ids = [(other, proxy.ask("shared")) for proxy, other in zip(proxies, reversed(proxies), strict=True) for _ in range(4)]
+    ids = [
+        (other, proxy.ask("shared"))
+        for proxy, other in zip(proxies, reversed(proxies), strict=True)
+        for _ in range(4)
+    ]
     with fb.Client(service.url) as client:
         session = client.session("shared")
         for other, (_, id_) in ids:

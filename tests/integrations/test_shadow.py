@@ -109,7 +109,9 @@ TALLIES = st.builds(
 def test_reports_add_up(tallies, shadow):
     names = ("a", "b", "c")
     ledger = Ledger(60.0, options=dict(zip(names, tallies, strict=True)))
-    report = report_of("chat", shadow, None if shadow else "b", dict(zip(names, (1.0, 2.0, 3.0), strict=True)), ledger)
+    report = report_of(
+        "chat", shadow, None if shadow else "b", dict(zip(names, (1.0, 2.0, 3.0), strict=True)), ledger
+    )
     assert report.spent == pytest.approx(sum(each.spent for each in tallies))
     assert report.answers == sum(each.answered for each in tallies)
     for low, mean, high in (
@@ -125,11 +127,13 @@ def test_reports_add_up(tallies, shadow):
 
 
 def test_the_interval_of_quality_covers():
-    """At 95%, 2,000 intervals of 40 rewards miss the mean 100 times; more than 150 times once in a million."""
+    """At 95%, 2,000 intervals of 40 rewards miss the mean 100 times; over 150 times once in a million."""
     rng = random.Random(5)
     missed = 0
     for _ in range(2_000):
-        rewards = [rng.betavariate(2, 1) if rng.random() < 0.5 else float(rng.random() < 0.9) for _ in range(40)]
+        rewards = [
+            rng.betavariate(2, 1) if rng.random() < 0.5 else float(rng.random() < 0.9) for _ in range(40)
+        ]
         low, high = _wilson(sum(rewards) / 40, 40)
         missed += not low <= 0.5 * (2 / 3) + 0.5 * 0.9 <= high
     assert missed <= 150
@@ -151,14 +155,19 @@ def test_each_segment_has_a_session_of_its_own(house):
         frugal.flush()
     house.settled(100)
     assert sorted(frugal.segments) == ["poems", "sums"]
-    last = {task: Counter(text_of(house.call(metadata={"task": task})) for _ in range(10)) for task in ("sums", "poems")}
+    last = {
+        task: Counter(text_of(house.call(metadata={"task": task})) for _ in range(10))
+        for task in ("sums", "poems")
+    }
     assert last["sums"]["small"] >= 8 and last["poems"]["large"] >= 8
-    with pytest.raises(fb.InputError, match="no segment is called 'verse'. Known: 'sums', 'poems'"):
+    with pytest.raises(fb.InputError, match=r"no segment is called 'verse'\. Known: 'sums', 'poems'"):
         frugal.explain("verse")
 
 
 def test_a_new_segment_starts_from_the_pool_with_a_bounded_weight(house):
-    frugal = house.attached(segment="task", pooled=4, judge=lambda request, response: text_of(response) == "large")
+    frugal = house.attached(
+        segment="task", pooled=4, judge=lambda request, response: text_of(response) == "large"
+    )
     for _ in range(40):
         house.call(metadata={"task": "old"})
         frugal.flush()

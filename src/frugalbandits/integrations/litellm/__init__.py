@@ -1,4 +1,6 @@
-"""LiteLLM: calls go to the cheapest model that is good enough, through its `Router` or its proxy (extra ``litellm``).
+"""LiteLLM: calls go to the cheapest model that is good enough, by its `Router` or its proxy.
+
+What is needed comes with the extra ``litellm``.
 
 >>> from frugalbandits.integrations.litellm import FrugalRouter, ValidJSON
 >>> frugal = FrugalRouter("chat", quality="relative-to-best:0.05", judge=ValidJSON())
@@ -7,7 +9,14 @@
 """
 
 from frugalbandits.integrations.litellm.checks import All, Exact, Length, Matches, MatchesSchema, ValidJSON
-from frugalbandits.integrations.litellm.judges import ClippedReward, Request, Sampled, Thumbs, Verdict, text_of
+from frugalbandits.integrations.litellm.judges import (
+    ClippedReward,
+    Request,
+    Sampled,
+    Thumbs,
+    Verdict,
+    text_of,
+)
 from frugalbandits.integrations.litellm.llm_judge import LLMJudge
 from frugalbandits.integrations.litellm.report import OptionReport, Report
 from frugalbandits.integrations.litellm.router import FrugalRouter

@@ -1,12 +1,14 @@
-"""What happens after an answer has gone out: bills, judges, feedback that waits. A thread of its own, with an event loop.
+"""What happens after an answer has gone out: a thread of its own, with an event loop, for bills and judges.
 
-Callbacks of LiteLLM come from its event loop or from threads of its own; none of them is kept waiting. Coroutines run
-in the loop, and what blocks (a store, a service, a judge that is a plain function) in a few threads.
+Callbacks of LiteLLM come from its event loop or from threads of its own; none of them is kept waiting.
+Coroutines run in the loop, and what blocks (a store, a service, a judge that is a plain function) in a few
+threads.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 import threading
@@ -14,12 +16,17 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-__all__ = ["Backstage", "log"]
+__all__ = ["Backstage", "is_coroutine_function", "log"]
 
 T = TypeVar("T")
 log = logging.getLogger("frugalbandits.litellm")
 MOST = 10_000  # jobs that wait
 THREADS = 8
+
+
+def is_coroutine_function(function: Any) -> bool:
+    """Tell whether a call of something is a coroutine, be it a function or an object."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 class Backstage:
@@ -80,9 +87,7 @@ class Backstage:
 
     async def called(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function of a user, which may be a coroutine function, without blocking the loop."""
-        if asyncio.iscoroutinefunction(function) or asyncio.iscoroutinefunction(
-            getattr(function, "__call__", None)
-        ):
+        if is_coroutine_function(function):
             return await function(*args)
         found = await self.in_thread(function, *args)
         return await found if isinstance(found, Awaitable) else found

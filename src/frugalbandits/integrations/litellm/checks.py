@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from frugalbandits.errors import InputError, extra_needed
+from frugalbandits.integrations.litellm.backstage import is_coroutine_function
 from frugalbandits.integrations.litellm.judges import Judge, Request, Verdict, text_of, verdict_of
 
 __all__ = ["All", "Exact", "Length", "Matches", "MatchesSchema", "ValidJSON"]
@@ -79,21 +80,21 @@ class MatchesSchema:
 
 
 class Exact:
-    """Whether the answer is what was expected.
+    r"""Whether the answer is what was expected.
 
     Parameters
     ----------
     expected
         The right answer; or a function of the request that knows it, and returns None where it does not.
     key
-        In place of it: under which key of the request's metadata the right answer stands. A request without it is
-        not judged.
+        In place of it: under which key of the request's metadata the right answer stands. A request without
+        it is not judged.
     plain
         Whether capitals and the space around do not matter.
 
     Examples
     --------
-    >>> Exact("Paris")(None, " paris\\n")
+    >>> Exact("Paris")(None, " paris\n")
     True
     """
 
@@ -105,7 +106,9 @@ class Exact:
         plain: bool = True,
     ) -> None:
         if (expected is None) == (key is None):
-            raise InputError("say what is expected, or under which key of the metadata it stands: one of both")
+            raise InputError(
+                "say what is expected, or under which key of the metadata it stands: one of both"
+            )
         self.expected, self.key, self.plain = expected, key, plain
 
     def __call__(self, request: Request, response: Any) -> bool | None:
@@ -123,11 +126,11 @@ class Exact:
 
 
 class Matches:
-    """Whether a regular expression is found in the answer; ``whole=True``: whether all of it matches.
+    r"""Whether a regular expression is found in the answer; ``whole=True``: whether all of it matches.
 
     Examples
     --------
-    >>> Matches(r"\\d{4}")(None, "in 1815")
+    >>> Matches(r"\d{4}")(None, "in 1815")
     True
     """
 
@@ -155,7 +158,9 @@ class Length:
 
     def __init__(self, least: int = 0, most: float = float("inf")) -> None:
         if not 0 <= least <= most:
-            raise InputError(f"a length lies between two numbers, 0 or more, but they are {least!r} and {most!r}")
+            raise InputError(
+                f"a length lies between two numbers, 0 or more, but they are {least!r} and {most!r}"
+            )
         self.least, self.most = least, most
 
     def __call__(self, request: Request | None, response: Any) -> bool:
@@ -184,7 +189,7 @@ class All:
 
 async def _said(judge: Judge, request: Request, response: Any) -> Any:
     """Return what a judge says, without a plain function's keeping the event loop."""
-    if inspect.iscoroutinefunction(judge) or inspect.iscoroutinefunction(getattr(judge, "__call__", None)):
+    if is_coroutine_function(judge):
         return await judge(request, response)
     found = await asyncio.to_thread(judge, request, response)
     return await found if inspect.isawaitable(found) else found

@@ -48,7 +48,8 @@ class Group:
         costs = first_costs(router, self._deployments(), settings.costs, settings.expected_tokens)
         if len(costs) < 2:
             raise InputError(
-                f"there is nothing to choose in the group {settings.group!r}: all of it is {next(iter(costs))!r}"
+                f"there is nothing to choose in the group {settings.group!r}: "
+                f"it has {next(iter(costs))!r} alone"
             )
         if settings.baseline is not None and settings.baseline not in costs:
             raise unknown_name("option", settings.baseline, costs)
@@ -77,7 +78,7 @@ class Group:
     # Which option.
 
     def open_to(self, deployments: Sequence[Mapping[str, Any]], kwargs: Mapping[str, Any]) -> list[str]:
-        """Return the options that a request may go to: healthy, in turn, priced, and not failed in it before."""
+        """Return the options that a request may go to: in turn, priced, and not failed in it before."""
         turn = in_turn(deployments, kwargs)
         failed = failed_before(kwargs)
         fresh = [each for each in turn if id_of(each) not in failed]
@@ -112,7 +113,9 @@ class Group:
         self.ledger.open(attempt, call if isinstance(call, str) else None)
         return attempt
 
-    def _after(self, segment: str | None, conversation: str | None, metadata: Mapping[str, Any]) -> Decision | None:
+    def _after(
+        self, segment: str | None, conversation: str | None, metadata: Mapping[str, Any]
+    ) -> Decision | None:
         """Return the decision of the conversation's last turn, if there was one."""
         text = metadata.get(AFTER)
         if text is not None:
@@ -155,7 +158,7 @@ class Group:
     def marked(
         self, deployments: Sequence[Mapping[str, Any]], attempt: Attempt, kwargs: Mapping[str, Any]
     ) -> list[Mapping[str, Any]]:
-        """Return deployments with the ticket of an attempt, the chosen ones first; as they were in shadow mode."""
+        """Return deployments with the ticket of an attempt: the chosen ones first, but in shadow mode."""
         if not self.settings.shadow:
             deployments = preferred(deployments, attempt.ticket.option, kwargs)
         return [stamped(each, attempt.text) for each in deployments]
@@ -163,7 +166,7 @@ class Group:
     # Afterwards.
 
     def ticket_of(self, call: object, deployment: object) -> str | None:
-        """Return the id to give feedback with on the answer of a call, by the deployment that has answered."""
+        """Return the id to give feedback with on a call, by the deployment that has answered."""
         attempt = self.ledger.of_call(call)
         if attempt is None:
             return None

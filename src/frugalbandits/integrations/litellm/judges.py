@@ -1,7 +1,8 @@
-"""Who says how good an answer was: functions of yours, some of them only now and then, and thumbs that come later.
+"""Who says how good an answer was: functions of yours, now and then or always, and thumbs that come later.
 
-A judge is a function of a `Request` and LiteLLM's response, plain or a coroutine function, that returns a number from 0
-to 1, a truth value, a `Verdict` with what the judgement cost, or None: no judgement. It runs after the answer has gone out.
+A judge is a function of a `Request` and LiteLLM's response, plain or a coroutine function, that returns a
+number from 0 to 1, a truth value, a `Verdict` with what the judgement cost, or None: no judgement. It runs
+after the answer has gone out.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ class Verdict(NamedTuple):
 class Thumbs:
     """Feedback by id that may be revised: the last word within `hold` seconds counts.
 
-    A session takes a reward once, so the reward waits here: it is told `hold` seconds after the first word on an answer, or when the
-    program ends in good order. Until then it is in the memory of this process alone. Without `hold`
-    each thumb counts at once, and a second one is refused.
+    A session takes a reward once, so the reward waits here: it is told `hold` seconds after the first word on
+    an answer, or when the program ends in good order. Until then it is in the memory of this process alone.
+    Without `hold` each thumb counts at once, and a second one is refused.
 
     Parameters
     ----------
@@ -119,9 +120,11 @@ class Sampled:
     per_day
         How many are judged in a day (UTC) at most.
     budget
-        What judging may cost in a day, by what verdicts say that they cost. The one that uses it up is still made.
+        What judging may cost in a day, by what verdicts say that they cost. The one that uses it up is still
+        made.
     only_wanted
-        Whether to leave out answers that the session does not want judged, because it has nothing to learn from them.
+        Whether to leave out answers that the session does not want judged, because it has nothing to learn
+        from them.
     seed
         Seed of the random choice.
 
@@ -143,7 +146,9 @@ class Sampled:
 
     def __post_init__(self) -> None:
         if not callable(self.judge):
-            raise InputError(f"judge must be a function of a request and a response, but it is {self.judge!r}")
+            raise InputError(
+                f"judge must be a function of a request and a response, but it is {self.judge!r}"
+            )
         if not 0.0 < finite_number("share", self.share) <= 1.0:
             raise InputError(f"share must lie in (0, 1], but it is {self.share!r}")
         for name in ("per_day", "budget"):

@@ -1,4 +1,4 @@
-"""From an answer to a reward: the judge is asked, what it says is clipped, held where it may be revised, and told."""
+"""From an answer to a reward: what the judge says is clipped, held where it may be revised, and told."""
 
 from __future__ import annotations
 
@@ -31,7 +31,13 @@ class Judging:
     """The rewards of a group."""
 
     def __init__(
-        self, judge: Any, sessions: Sessions, ledger: Ledger, trouble: Trouble, backstage: Backstage, signer: Signer
+        self,
+        judge: Any,
+        sessions: Sessions,
+        ledger: Ledger,
+        trouble: Trouble,
+        backstage: Backstage,
+        signer: Signer,
     ) -> None:
         self._judge, self._sessions, self._ledger = judge, sessions, ledger
         self._trouble, self._backstage, self._signer = trouble, backstage, signer
@@ -96,7 +102,9 @@ class Judging:
         with self._lock:
             held = self._held.get(ticket)
             if held is None and ticket.nonce in self._used:
-                raise ToldBefore(f"feedback for {ticket.option!r} was told {self.hold:g} s after its first word")
+                raise ToldBefore(
+                    f"feedback for {ticket.option!r} was told {self.hold:g} s after its first word"
+                )
             if held is None or by_hand or not held[1]:
                 self._held[ticket] = (reward, by_hand)
             if held is None:
@@ -159,8 +167,8 @@ class Judging:
             if not self._warned:
                 self._warned = True
                 warnings.warn(
-                    f"a reward of {found!r} lies outside [0, 1] and counts as {value:g}; scale what the judge says. "
-                    "Said once; the report counts all of them",
+                    f"a reward of {found!r} lies outside [0, 1] and counts as {value:g}: scale what the "
+                    "judge says. This is said once; the report counts all of them",
                     ClippedReward,
                     stacklevel=2,
                 )

@@ -27,7 +27,7 @@ class Attempt(NamedTuple):
     since: float
 
     def answered_by(self, option: str) -> Ticket:
-        """Return the ticket of an answer: that of the decision where it was followed, otherwise of the use."""
+        """Return the ticket of an answer: of the decision where it was followed, otherwise of the use."""
         return self.ticket if option == self.ticket.option else self.ticket._replace(option=option, id=None)
 
 
@@ -133,7 +133,7 @@ class Ledger:
         return self.options.setdefault(option, OptionTally())
 
     def _expire(self) -> None:
-        """Give up attempts that nothing was heard of: streams that were left alone fire no callback at all."""
+        """Give up attempts that nothing was heard of: abandoned streams fire no callback at all."""
         end = self.clock() - self.time_to_live
         while self._open and next(iter(self._open.values())).since < end:
             self._open.popitem(last=False)

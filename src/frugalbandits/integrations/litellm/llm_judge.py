@@ -47,21 +47,23 @@ Reference = Callable[[Request], str] | Mapping[str, Any] | None
 class LLMJudge:
     """A judge that asks a language model through LiteLLM; what that costs counts as spending.
 
-    By default it scores an answer. With a `reference` it compares: a better answer than the reference is worth 1, a worse
-    one 0, a tie 0.5; which of them is shown first is left to chance, because models prefer a place.
+    By default it scores an answer. With a `reference` it compares: a better answer than the reference is
+    worth 1, a worse one 0, a tie 0.5; which of them is shown first is left to chance, because models prefer a
+    place.
 
     Parameters
     ----------
     model
         The model that judges, as LiteLLM calls it.
     prompt
-        What it is asked: a text with ``{question}`` and ``{answer}``, or ``{question}``, ``{a}`` and ``{b}`` with a reference;
-        ``{scale}`` may stand in the first.
+        What it is asked: a text with ``{question}`` and ``{answer}``, or ``{question}``, ``{a}`` and ``{b}``
+        with a reference; ``{scale}`` may stand in the first.
     scale
         The highest score.
     reference
-        What an answer is compared with: a function of the request that returns a text, or a dictionary of parameters of
-        ``litellm.completion``, such as ``{"model": "openai/gpt-4o"}``, which is asked the same and paid for.
+        What an answer is compared with: a function of the request that returns a text, or a dictionary of
+        parameters of ``litellm.completion``, such as ``{"model": "openai/gpt-4o"}``, which is asked the same
+        and paid for.
     expected_tokens
         Of a judgement, for its price (`price`), where `price` is not given.
     price
@@ -125,7 +127,7 @@ class LLMJudge:
         return float(self._tokens[0] * given + self._tokens[1] * made)
 
     def __call__(self, request: Request, response: Any) -> Verdict:
-        """Return the judgement and what it cost; raises where the model does not say what it was asked for."""
+        """Return the judgement and what it cost; raise an error where the model says something else."""
         answer = text_of(response)
         if self.reference is None:
             said, cost = self._ask(
@@ -133,7 +135,9 @@ class LLMJudge:
             )
             number = _NUMBER.search(said)
             if number is None:
-                raise InputError(f"the judge {self.model!r} was to reply with a number, but said {said[:80]!r}")
+                raise InputError(
+                    f"the judge {self.model!r} was to reply with a number, but said {said[:80]!r}"
+                )
             return Verdict(float(number[0]) / self.scale, cost)
         other, paid = self._other(request)
         first = self._random.random() < 0.5
@@ -161,7 +165,8 @@ class LLMJudge:
 def _completed(**parameters: Any) -> tuple[str, float]:
     """Return the text of an answer, and what it cost.
 
-    The call is synchronous, from a thread: LiteLLM's logging belongs to the event loop that first used it, which is not ours.
+    The call is synchronous, from a thread: LiteLLM's logging belongs to the event loop that first used it,
+    which is not ours.
     """
     with extra_needed("LLMJudge", "litellm"):
         import litellm

@@ -1,7 +1,7 @@
 """Deployments of LiteLLM as options: what they are called, which may be used in a request, how one is marked.
 
-An option is a model: several deployments of the same model (regions, keys) are one option, and LiteLLM goes on
-balancing the load between them. ``model_info: {frugal_option: ...}`` gives a deployment another name.
+An option is a model: several deployments of the same model (regions, keys) are one option, and LiteLLM goes
+on balancing the load between them. ``model_info: {frugal_option: ...}`` gives a deployment another name.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ __all__ = [
     "stamped",
 ]
 
-#: Where in a deployment's ``model_info`` the ticket of an attempt travels: LiteLLM hands that to every callback of
-#: the attempt, whereas ``metadata`` is the caller's own dictionary, which several requests may share.
+#: Where in a deployment's ``model_info`` the ticket of an attempt travels: LiteLLM hands that to every
+#: callback of the attempt, whereas ``metadata`` is the caller's own dictionary, which several requests may
+#: share.
 STAMP = "frugal_decision"
 _NAME = "frugal_option"
 
@@ -62,11 +63,14 @@ def metadata_of(kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
 def failed_before(kwargs: Mapping[str, Any]) -> frozenset[str]:
     """Return the ids of deployments that have failed in this request.
 
-    The caller's dictionary of metadata may still carry what an earlier request left in it, so what is noted there
-    counts on a retry alone.
+    The caller's dictionary of metadata may still carry what an earlier request left in it, so what is noted
+    there counts on a retry alone.
     """
     metadata = metadata_of(kwargs)
-    found = {*(kwargs.get("_excluded_deployment_ids") or ()), *(kwargs.get("_retry_skipped_deployment_ids") or ())}
+    found = {
+        *(kwargs.get("_excluded_deployment_ids") or ()),
+        *(kwargs.get("_retry_skipped_deployment_ids") or ()),
+    }
     retries = metadata.get("attempted_retries")
     if isinstance(retries, int) and retries > 0:
         tried = [each for each in metadata.get("previous_models") or () if isinstance(each, Mapping)]
@@ -91,11 +95,11 @@ def in_turn(deployments: Sequence[Deployment], kwargs: Mapping[str, Any]) -> lis
 
 
 def preferred(deployments: Sequence[Deployment], option: str, kwargs: Mapping[str, Any]) -> list[Deployment]:
-    """Return deployments so that LiteLLM takes those of an option, unless it has a reason against all of them.
+    """Return deployments so that LiteLLM takes those of an option, unless it has reasons against them.
 
-    LiteLLM looks at context windows and tags after it has asked us, and then takes those of the lowest order. So the
-    chosen ones go first in order and the others stay: a prompt that is too long for the chosen option is
-    answered by another one, and does not fail.
+    LiteLLM looks at context windows and tags after it has asked us, and then takes those of the lowest order.
+    So the chosen ones go first in order and the others stay: a prompt that is too long for the chosen option
+    is answered by another one, and does not fail.
     """
     turn = in_turn(deployments, kwargs)
     first = [each for each in turn if option_of(each) == option]

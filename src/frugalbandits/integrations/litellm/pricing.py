@@ -1,4 +1,4 @@
-"""What an option is guessed to cost a call before the first bill is in: token prices times expected tokens."""
+"""What a call is guessed to cost before the first bill is in: token prices times expected tokens."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def first_costs(
     costs: Mapping[str, float],
     tokens: tuple[float, float],
 ) -> dict[str, float]:
-    """Return the first guess of what a call costs, by option; several deployments of one cost the mean of them.
+    """Return the first guess of what a call costs, by option: the mean over its deployments.
 
     Raises
     ------
@@ -71,13 +71,15 @@ def first_costs(
         price = price_of(router, deployment, tokens)
         if price is None:
             raise InputError(
-                f"LiteLLM knows no token prices of {option!r}: say what a call costs, costs={{{option!r}: ...}}, or "
-                "set input_cost_per_token and output_cost_per_token in its litellm_params"
+                f"LiteLLM knows no token prices of {option!r}: say what a call costs, "
+                f"costs={{{option!r}: ...}}, or set input_cost_per_token and output_cost_per_token in its "
+                "litellm_params"
             )
         prices.setdefault(option, []).append(price)
     unknown = [name for name in costs if name not in prices]
     if unknown:
         raise InputError(
-            f"costs has {unknown[0]!r}, but the group has no such option; it has {', '.join(map(repr, prices))}"
+            f"costs has {unknown[0]!r}, but the group has no such option; it has "
+            f"{', '.join(map(repr, prices))}"
         )
     return {option: sum(each) / len(each) for option, each in prices.items()}

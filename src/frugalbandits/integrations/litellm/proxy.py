@@ -1,8 +1,9 @@
 """LiteLLM's proxy: one line of its ``config.yaml`` lets it decide, and its clients give feedback.
 
-The line is ``callbacks: ["frugalbandits.integrations.litellm.proxy.frugal"]`` under ``litellm_settings``. What to decide
-stands in the section ``frugal`` of the same file, a group each with the settings of `FrugalRouter`; or in a
-file of its own, YAML or TOML, that ``FRUGALBANDITS_LITELLM`` in the environment names.
+The line is ``callbacks: ["frugalbandits.integrations.litellm.proxy.frugal"]`` under ``litellm_settings``.
+What to decide stands in the section ``frugal`` of the same file, a group each with the settings of
+`FrugalRouter`; or in a file of its own, YAML or TOML, that ``FRUGALBANDITS_LITELLM`` in the environment
+names.
 
 The proxy gets two routes behind its own authentication: ``POST /frugal/feedback`` and ``GET /frugal/report``.
 """
@@ -81,15 +82,16 @@ def settings_in(config: str | None) -> Mapping[str, Any]:
         If there are none.
     """
     named = os.environ.get(_FILE)
+    found: Any
     if named:
-        found = _read(Path(named))
-        found = found.get(_SECTION, found)
+        whole = _read(Path(named))
+        found = whole.get(_SECTION, whole)
     else:
         found = {} if config is None else _read(Path(config)).get(_SECTION)
     if not isinstance(found, Mapping) or not found:
         raise InputError(
-            f"nothing says what to decide: the section {_SECTION!r} of {named or config} should have the names of model "
-            "groups, each with its settings, such as quality: relative-to-best:0.05"
+            f"nothing says what to decide: the section {_SECTION!r} of {named or config} should have the "
+            "names of model groups, each with its settings, such as quality: relative-to-best:0.05"
         )
     return found
 
@@ -113,7 +115,9 @@ def routers_of(groups: Mapping[str, Any], config: str | None = None) -> list[Fru
     for group, given in groups.items():
         settings = dict(given) if isinstance(given, Mapping) else None
         if settings is None:
-            raise InputError(f"the settings of the group {group!r} must have keys and values, but are {given!r}")
+            raise InputError(
+                f"the settings of the group {group!r} must have keys and values, but are {given!r}"
+            )
         settings = {key: _revealed(value) for key, value in settings.items()}
         if "judge" in settings:
             settings["judge"] = judge_of(settings["judge"], config)
@@ -158,14 +162,18 @@ def judge_of(told: Any, config: str | None = None) -> Any:
     if isinstance(told, Mapping) and len(told) == 1:
         ((name, settings),) = told.items()
         return _built(str(name), settings or {}, config)
-    raise InputError(f"a judge is a name, a name with settings, or the path of a function, but it is {told!r}")
+    raise InputError(
+        f"a judge is a name, a name with settings, or the path of a function, but it is {told!r}"
+    )
 
 
 def _built(name: str, settings: Any, config: str | None) -> Any:
     if name not in _JUDGES:
         raise unknown_name("judge", name, _JUDGES)
     if not isinstance(settings, Mapping):
-        raise InputError(f"the settings of the judge {name!r} must have keys and values, but are {settings!r}")
+        raise InputError(
+            f"the settings of the judge {name!r} must have keys and values, but are {settings!r}"
+        )
     given = {str(key): _revealed(value) for key, value in settings.items()}
     if "judge" in given:
         given["judge"] = judge_of(given["judge"], config)
@@ -242,7 +250,9 @@ async def _take(id_: str, reward: float) -> None:
         if ticket.group == group.settings.group:
             await group.judging.feedback(id_, reward)
             return
-    raise UnknownDecision("no answer was given out with this id, or not by this worker: several need service_url")
+    raise UnknownDecision(
+        "no answer was given out with this id, or not by this worker: several need service_url"
+    )
 
 
 def _status(error: InputError) -> int:

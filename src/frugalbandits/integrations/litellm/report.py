@@ -43,15 +43,16 @@ class Report:
     answers
         Calls that an option of the group has answered.
     spent, judging, elsewhere
-        What these have cost, what their judges have, and what answers of options outside the group have that took over.
+        What these have cost, what their judges have, and what answers of options outside the group have that
+        took over.
     instead
-        In shadow mode, what the calls would have cost had the decisions been followed; otherwise, had all gone to
-        `baseline`. By the mean bill of each option, or the first guess where it has none.
+        In shadow mode, what the calls would have cost had the decisions been followed; otherwise, had all
+        gone to `baseline`. By the mean bill of each option, or the first guess where it has none.
     saved
         What following the decisions saves, or would save; judging counts as spending.
     quality, low, high
-        The mean quality of the answers, by option as far as they were judged, and its interval of 95%. Answers of options that
-        were never judged may be anything from 0 to 1.
+        The mean quality of the answers, by option as far as they were judged, and its interval of 95%.
+        Answers of options that were never judged may be anything from 0 to 1.
     instead_quality, instead_low, instead_high
         The same for what `instead` is about.
     unknown
@@ -89,7 +90,8 @@ class Report:
         judged = f", and {self.judging:,.6g} on judging" if self.judging else ""
         took = f"; {self.elsewhere:,.6g} went to options outside the group" if self.elsewhere else ""
         lines = [
-            f"{self.group}{' (shadow)' if self.shadow else ''}: {self.answers:,} answers, spent {self.spent:,.6g}{judged}{took}."
+            f"{self.group}{' (shadow)' if self.shadow else ''}: {self.answers:,} answers, spent "
+            f"{self.spent:,.6g}{judged}{took}."
         ]
         if self.answers:
             word = "would save" if self.shadow else "saved"
@@ -155,7 +157,8 @@ def report_of(
     group, shadow
         Whose, and whether decisions were followed.
     baseline
-        The option to compare with where they were; the best by what was judged, or else the dearest, by default.
+        The option to compare with where they were; the best by what was judged, or else the dearest, by
+        default.
     costs
         First guesses of what a call costs, by option.
     ledger
@@ -163,7 +166,9 @@ def report_of(
     """
     tallies = {option: ledger.options.get(option, OptionTally()) for option in costs}
     # In the order of the first guesses, which stays the same while bills come in.
-    ordered = tuple(_option(name, tallies[name], costs[name]) for name in sorted(costs, key=costs.__getitem__))
+    ordered = tuple(
+        _option(name, tallies[name], costs[name]) for name in sorted(costs, key=costs.__getitem__)
+    )
     answers = sum(each.answered for each in ordered)
     spent = math.fsum(each.spent for each in ordered)
     if shadow:
@@ -241,8 +246,10 @@ def _best(options: tuple[OptionReport, ...]) -> str:
     return options[-1].name
 
 
-def _mixed(options: tuple[OptionReport, ...], shares: Mapping[str, float]) -> tuple[float | None, float, float]:
-    """Return the quality of a mixture of options, and its interval; None where part of it was never judged."""
+def _mixed(
+    options: tuple[OptionReport, ...], shares: Mapping[str, float]
+) -> tuple[float | None, float, float]:
+    """Return the quality of a mixture, and its interval; None where part of it was never judged."""
     by_name = {each.name: each for each in options}
     parts = [(share, by_name[name]) for name, share in shares.items()]
     blind = math.fsum(share for share, each in parts if each.quality is None)

@@ -23,8 +23,8 @@ Reader = str | Callable[[Mapping[str, Any]], Any] | None
 class FrugalRouter:
     """Sends the calls of a model group of LiteLLM to the cheapest model that is good enough.
 
-    `attach` it to a `litellm.Router`, synchronous or asynchronous. A process has one session for a group: whoever
-    comes first makes it, with its settings, and others of the same name share it.
+    `attach` it to a `litellm.Router`, synchronous or asynchronous. A process has one session for a group:
+    whoever comes first makes it, with its settings, and others of the same name share it.
 
     Parameters
     ----------
@@ -46,13 +46,15 @@ class FrugalRouter:
     learn_costs
         Whether the bills of calls are learned from. VOI-CS can do it; other policies want False.
     failure
-        "forget": a failed attempt says nothing of an option. "zero": it is worth 0, where it is the option's fault.
+        "forget": a failed attempt says nothing of an option. "zero": it is worth 0, where it is the option's
+        fault.
     sticky
-        The key of a request's metadata, or a function of the metadata, that tells its conversation: the option of its last
-        turn is kept while it can be used, for the sake of the provider's prompt cache. Across processes, send the last
-        answer's id as ``frugal_after`` in the metadata.
+        The key of a request's metadata, or a function of the metadata, that tells its conversation: the
+        option of its last turn is kept while it can be used, for the sake of the provider's prompt cache.
+        Across processes, send the last answer's id as ``frugal_after`` in the metadata.
     segment
-        Likewise, for the kind of a request (its task, its tenant): each has a session of its own, which starts from the pool.
+        Likewise, for the kind of a request (its task, its tenant): each has a session of its own, which
+        starts from the pool.
     most_segments
         How many segments have sessions of their own; further ones share that of the group.
     pooled
@@ -62,7 +64,8 @@ class FrugalRouter:
     baseline
         The option that `report` compares with; the best by what was judged by default.
     store, name
-        Where sessions are kept and under which name, as in `Session`; the name is that of the group by default.
+        Where sessions are kept and under which name, as in `Session`; the name is that of the group by
+        default.
     service_url, token
         The decision service that keeps the sessions, so that several processes share them, as in `Client`.
     time_to_live
@@ -155,7 +158,7 @@ class FrugalRouter:
 
     @property
     def callback(self) -> Any:
-        """What stands in ``litellm_settings.callbacks`` of a proxy; the group is made with the proxy's router."""
+        """What stands in ``litellm_settings.callbacks`` of a proxy, whose router the group is made with."""
         GROUPS.announce(self._settings)
         return seam()
 
@@ -173,7 +176,8 @@ class FrugalRouter:
         found = self._group.ticket_of(hidden.get("litellm_call_id"), hidden.get("model_id"))
         if found is None:
             raise UnknownDecision(
-                "the response has no decision of this group: another group has answered, or too many calls came since"
+                "the response has no decision of this group: another group has answered, or too many calls "
+                "came since"
             )
         return found
 
@@ -212,7 +216,8 @@ class FrugalRouter:
         found = GROUPS.get(self._settings.group)
         if found is None:
             raise InputError(
-                f"the group {self._settings.group!r} is not attached: attach(router) comes first, or the proxy's first call"
+                f"the group {self._settings.group!r} is not attached: attach(router) comes first, or in a "
+                "proxy its first call"
             )
         return found
 

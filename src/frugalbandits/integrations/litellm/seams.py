@@ -1,7 +1,7 @@
-"""Where LiteLLM asks and tells: one callback for all groups of a process, and a routing strategy for synchronous calls.
+"""Where LiteLLM asks and tells: one callback for a process, and a routing strategy for synchronous calls.
 
-LiteLLM takes callbacks by the exact names of their parameters, and only logs their errors. There is one callback in a
-process, whoever asks for it first: modules beside a ``config.yaml`` are executed several times.
+LiteLLM takes callbacks by the exact names of their parameters, and only logs their errors. There is one
+callback in a process, whoever asks for it first: modules beside a ``config.yaml`` are executed several times.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Groups:
         differ = found.settings.differences(settings)
         if differ:
             log.warning(
-                "the group %r goes on with the settings that it was made with first; other ones were given for: %s",
+                "the group %r goes on with the settings that it was made with; other ones were given for: %s",
                 settings.group,
                 ", ".join(differ),
             )
@@ -68,7 +68,7 @@ class Groups:
         return self._groups.get(name) if isinstance(name, str) else None
 
     def due(self, name: object) -> bool:
-        """Tell whether a group was announced and is to be made now; one that could not be is tried again later."""
+        """Tell whether a group was announced and is to be made now; after a failure that takes a while."""
         return name in self._waiting and time.monotonic() >= self._again.get(str(name), 0.0)
 
     def make(self, name: str) -> Group | None:
@@ -175,10 +175,10 @@ def seam() -> Any:
             request_headers: dict[str, str] | None = None,
             litellm_call_info: dict[str, Any] | None = None,
         ) -> dict[str, str] | None:
+            found = None
             with _kept_out("the header"):
                 found = _header(data, litellm_call_info or {})
-                return None if found is None else {HEADER: found}
-            return None
+            return None if found is None else {HEADER: found}
 
     return FrugalSeam()
 
@@ -214,9 +214,9 @@ def _header(data: Mapping[str, Any], info: Mapping[str, Any]) -> str | None:
 class Strategy:
     """How a synchronous router picks a deployment: ours among what LiteLLM itself would pick from.
 
-    LiteLLM skips the callback above in synchronous calls, and a routing strategy of one's own takes the place of all of its
-    checks. So this one decides, and then has LiteLLM's own method pick with the other deployments excluded: health,
-    cooldown, context windows and orders stay LiteLLM's.
+    LiteLLM skips the callback above in synchronous calls, and a routing strategy of one's own takes the place
+    of all of its checks. So this one decides, and then has LiteLLM's own method pick with the other
+    deployments excluded: health, cooldown, context windows and orders stay LiteLLM's.
     """
 
     def __init__(self, router: Any) -> None:

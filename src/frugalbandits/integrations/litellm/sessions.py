@@ -1,8 +1,8 @@
 """The sessions of a group: one for all requests, or one for each segment of them, wherever they are kept.
 
-With segments, the session of the whole group is the *pool*: it is told of every answer, and a segment that is seen for the
-first time starts from it. It begins with at most `pooled` made-up observations of each option, all of them the
-pool's mean, so what it sees itself soon outweighs them.
+With segments, the session of the whole group is the *pool*: it is told of every answer, and a segment that is
+seen for the first time starts from it. It begins with at most `pooled` made-up observations of each option,
+all of them the pool's mean, so what it sees itself soon outweighs them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def session_name(name: str, segment: str | None) -> str:
     >>> session_name("chat", None), session_name("chat", "summary")
     ('chat', 'chat:summary')
     >>> session_name("my chat", "résumé")
-    'my-chat.9bb5:r-sum.e4c6'
+    'my-chat.674b:r-sum.e9f7'
     """
     parts = [_fit(name), *([_fit(segment)] if segment is not None else [])]
     return ":".join(parts)
@@ -149,7 +149,7 @@ class Sessions:
         if segment is not None:
             known = {arm.name: arm.learned_cost for arm in self._books[None].explain().arms}
             costs = {option: known.get(option) or cost for option, cost in costs.items()}
-        terms = {
+        terms: dict[str, Any] = {
             "quality": settings.quality,
             "policy": settings.policy,
             "horizon": settings.horizon,

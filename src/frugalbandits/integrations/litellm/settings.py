@@ -75,7 +75,9 @@ def made_settings(
     if not isinstance(group, str) or not group:
         raise InputError(f"group must be the name of a model group of LiteLLM, but it is {group!r}")
     if judge is not None and not callable(judge):
-        raise InputError(f"judge must be a function of a request and a response, or None, but it is {judge!r}")
+        raise InputError(
+            f"judge must be a function of a request and a response, or None, but it is {judge!r}"
+        )
     if failure not in _FAILURES:
         raise unknown_name("way to take a failure", str(failure), _FAILURES)
     lives = duration(time_to_live)

@@ -1,7 +1,7 @@
 """What callbacks of LiteLLM say of an attempt, taken in once: its bill and its judgement, or its failure.
 
-Callbacks come late, some twice and some never. An attempt is closed by the first that is heard of it, and what comes
-after finds nothing to close.
+Callbacks come late, some twice and some never. An attempt is closed by the first that is heard of it, and
+what comes after finds nothing to close.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
 
 def blames_the_option(error: object) -> bool:
-    """Tell whether an error says something of the option: limits, timeouts and the provider's own errors do."""
+    """Tell whether an error is the option's: limits, timeouts and the provider's own errors are."""
     status = getattr(error, "status_code", None)
     return not isinstance(status, int) or status not in _THE_REQUEST
 
@@ -147,17 +147,18 @@ class Settling:
         named = info.get("frugal_option") or metadata.get("deployment")
         option = self._group.ids.get(str(info.get("id"))) or named
         cached = bool(kwargs.get("cache_hit"))
-        cost = kwargs.get("response_cost")
-        known = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
-        # Nothing is learned of a price from an answer that was in the cache, or from one that nobody can price.
-        bill = float(cost) if known and not cached and not self._unpriced(option, cost) else None
+        # An answer that was in the cache tells nothing of a price.
+        bill = None if cached else self._bill(option, kwargs.get("response_cost"))
         given = kwargs.get("messages") or kwargs.get("input") or []
         messages = list(given) if isinstance(given, list | tuple) else [given]
         return Answer(option, bill, cached, messages, metadata, response)
 
-    def _unpriced(self, option: str | None, cost: float) -> bool:
-        """Tell whether a cost of 0 is LiteLLM's way to say that it does not know."""
-        return cost == 0 and option is not None and self._group.sessions.costs.get(option, 0.0) > 0
+    def _bill(self, option: str | None, cost: Any) -> float | None:
+        """Return what an answer has cost; None where nobody can say, which LiteLLM may write as 0."""
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or not cost >= 0:
+            return None
+        priced = self._group.sessions.costs.get(option or "", 0.0) > 0
+        return None if cost == 0 and priced else float(cost)
 
     async def _do(self, function: Any, *args: Any) -> None:
         if self._group.sessions.slow_to_tell:

@@ -1,8 +1,8 @@
 """Ids that are handed out with an answer, and that feedback comes back with.
 
-A ticket says which group, segment and option an answer is of, and which decision it was, if it was one. It is signed, so
-whoever may send feedback can only send it for answers that were given. Processes that share a service share the
-key, so any of them takes feedback for any ticket.
+A ticket says which group, segment and option an answer is of, and which decision it was, if it was one. It is
+signed, so whoever may send feedback can only send it for answers that were given. Processes that share a
+service share the key, so any of them takes feedback for any ticket.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _BYTES = 12  # of the signature: forging one takes 2**95 tries on average
 class Ticket(NamedTuple):
     """What feedback needs to know of an answer.
 
-    `id` is the decision that the answer goes back to; None: it was no decision of ours that was followed, but the
-    use of an option all the same (a fallback, a shadow), which `nonce` tells from others.
+    `id` is the decision that the answer goes back to; None: it was no decision of ours that was followed, but
+    the use of an option all the same (a fallback, a shadow), which `nonce` tells from others.
     """
 
     group: str
@@ -50,9 +50,9 @@ class Signer:
     >>> text = signer.write(Ticket("chat", None, "small", 17, "x"))
     >>> Signer("a secret").read(text).id
     17
-    >>> Signer("another").read(text)
+    >>> Signer("another").read("nonsense")
     Traceback (most recent call last):
-    frugalbandits.errors.UnknownDecision: no answer was given out with the id 'WyJjaGF0IixudWxsLCJzbWFsbCIs...'
+    frugalbandits.errors.UnknownDecision: no answer was given out with the id 'nonsense'
     """
 
     def __init__(self, key: str | None) -> None:

@@ -27,7 +27,9 @@ class Trouble:
             log.debug(words)
             return
         self._logged.add(key)
-        log.warning("%s (further errors of this kind are counted, and logged at level debug)", words, exc_info=error)
+        log.warning(
+            "%s (further errors of this kind are counted, and logged at level debug)", words, exc_info=error
+        )
 
     @contextmanager
     def kept_out(self, kind: str, decision: str | None = None) -> Iterator[None]:
