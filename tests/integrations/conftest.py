@@ -8,9 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 if find_spec("litellm") is None:
-    raise pytest.UsageError(
-        "tests/integrations needs LiteLLM, which is not installed here: make litellm runs it"
-    )
+    raise pytest.UsageError("these tests need LiteLLM, which is not installed here: make litellm runs them")
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # before LiteLLM is imported: no network
 

@@ -54,11 +54,12 @@ class ValidJSON:
 class MatchesSchema:
     """Whether the answer is JSON that a JSON schema allows.
 
-    Examples
-    --------
-    >>> check = MatchesSchema({"type": "object", "required": ["name"]})
-    >>> check(None, '{"name": "x"}'), check(None, "[]")
-    (True, False)
+    Parameters
+    ----------
+    schema
+        The schema, such as ``{"type": "object", "required": ["name"]}``.
+    fenced
+        Whether the answer may stand in a fence of Markdown.
     """
 
     def __init__(self, schema: Mapping[str, Any], fenced: bool = False) -> None:
