@@ -60,7 +60,7 @@ $(LITELLM)/.installed: pyproject.toml constraints-litellm.txt
 	@echo "installing into $(LITELLM), once"
 	$(PYTHON) -m venv $(LITELLM)
 	$(LITELLM)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-litellm.txt \
-		-e ".[litellm,client,service]" "litellm[proxy]" pytest pytest-xdist hypothesis
+		-e ".[litellm,client,service]" "litellm[proxy]" openfeature-sdk pytest pytest-xdist hypothesis
 	touch $@
 
 # The tests of the dashboard need a real browser. Where there is none, Debian's is installed.
