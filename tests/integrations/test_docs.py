@@ -63,7 +63,9 @@ def test_the_code_of_the_page_runs(tmp_path, model):
             code = code.replace(f"http://127.0.0.1:{named}", ours)
         script = tmp_path / "page.py"
         script.write_text(code + end, encoding="utf-8")
-        done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            [sys.executable, script], capture_output=True, text=True, check=False, timeout=120
+        )
     assert done.returncode == 0, done.stderr
     assert "chat: 3 answers, spent" in done.stdout
     assert "chat (shadow): 20 answers, spent" in done.stdout

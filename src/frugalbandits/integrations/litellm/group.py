@@ -149,11 +149,17 @@ class Group:
         among = self.open_to(deployments, kwargs)
         if not among:
             return list(deployments)
-        if self.sessions.slow_to_ask:
+        # To ask a service takes a network, and to open the session of a new segment may take a disk.
+        if self.sessions.slow_to_ask or (self.sessions.slow_to_tell and self._opens(kwargs)):
             attempt = await self.backstage.in_thread(self.choose, kwargs, among)
         else:
             attempt = self.choose(kwargs, among)
         return self.marked(deployments, attempt, kwargs)
+
+    def _opens(self, kwargs: Mapping[str, Any]) -> bool:
+        """Tell whether a request is of a segment that has no session yet."""
+        segment = _read(self.settings.segment, metadata_of(kwargs))
+        return segment is not None and segment not in self.sessions.segments
 
     def marked(
         self, deployments: Sequence[Mapping[str, Any]], attempt: Attempt, kwargs: Mapping[str, Any]

@@ -35,7 +35,7 @@ def session_name(name: str, segment: str | None) -> str:
     >>> session_name("chat", None), session_name("chat", "summary")
     ('chat', 'chat:summary')
     >>> session_name("my chat", "résumé")
-    'my-chat.674b:r-sum.e9f7'
+    'my-chat.674b8505:r-sum.e9f7b5b6'
     """
     parts = [_fit(name), *([_fit(segment)] if segment is not None else [])]
     return ":".join(parts)
@@ -43,9 +43,10 @@ def session_name(name: str, segment: str | None) -> str:
 
 def _fit(text: str) -> str:
     plain = _UNFIT.sub("-", text).strip("-._@+")[: _LONGEST // 2]
-    if plain == text:
+    if plain and plain == text:
         return plain
-    return f"{plain or 'x'}.{hashlib.sha256(text.encode()).hexdigest()[:4]}"
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return f"{plain[: _LONGEST // 2 - 9] or 'x'}.{digest[:8]}"
 
 
 class Book:
