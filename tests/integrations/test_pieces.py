@@ -1,4 +1,4 @@
-"""The parts by themselves: tickets, deployments as options, attempts that are settled once, the thread behind."""
+"""The parts by themselves: tickets, deployments as options, attempts, the thread behind the scenes."""
 
 from __future__ import annotations
 

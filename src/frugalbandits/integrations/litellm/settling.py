@@ -147,14 +147,16 @@ class Settling:
         named = info.get("frugal_option") or metadata.get("deployment")
         option = self._group.ids.get(str(info.get("id"))) or named
         cached = bool(kwargs.get("cache_hit"))
-        # An answer that was in the cache tells nothing of a price.
-        bill = None if cached else self._bill(option, kwargs.get("response_cost"))
+        bill = self._bill(option, kwargs.get("response_cost"))
         given = kwargs.get("messages") or kwargs.get("input") or []
         messages = list(given) if isinstance(given, list | tuple) else [given]
         return Answer(option, bill, cached, messages, metadata, response)
 
     def _bill(self, option: str | None, cost: Any) -> float | None:
-        """Return what an answer has cost; None where nobody can say, which LiteLLM may write as 0."""
+        """Return what an answer has cost; None where that tells nothing of a price.
+
+        LiteLLM writes 0 for what it cannot price, and for an answer that was in its cache.
+        """
         if isinstance(cost, bool) or not isinstance(cost, int | float) or not cost >= 0:
             return None
         priced = self._group.sessions.costs.get(option or "", 0.0) > 0
