@@ -206,6 +206,7 @@ def test_a_stream_has_the_header_before_its_end_and_is_billed_after_it(proxy):
     }
     with proxy.http.stream("POST", "/v1/chat/completions", json=body) as answer:
         id_ = answer.headers["x-frugal-decision"]
+        assert answer.headers["x-frugal-reason"].startswith("openai/gpt-4o")
         lines = [line for line in answer.iter_lines() if line.startswith("data: {")]
     assert json.loads(lines[0].removeprefix("data: "))["choices"]
     until(lambda: proxy.report()["answers"] == before["answers"] + 1)

@@ -25,10 +25,14 @@ def test_in_shadow_mode_calls_go_where_they_went_before(house):
         house.deployment(LARGE, "large", weight=1),
     ]
     frugal = house.attached(house.router(deployments=deployments), shadow=True)
-    for _ in range(20):
-        assert text_of(house.call()) == "large"
+    responses = [house.call() for _ in range(20)]
+    assert {text_of(response) for response in responses} == {"large"}
     house.settled(20)
     report = frugal.report()
+    said = Counter(frugal.why(response).partition(": ")[0] for response in responses)
+    assert said == {each.name: each.decided for each in report.options if each.decided}
+    with pytest.raises(fb.UnknownDecision, match="nothing was decided for this response"):
+        frugal.why(None)
     decided = {each.name: each.decided for each in report.options}
     assert decided[SMALL] + decided[LARGE] == 20 and decided[SMALL] > 0
     # What it saw, it learned from; what it decided and was not followed is forgotten.

@@ -179,6 +179,11 @@ class Group:
         option = self.ids.get(str(deployment), attempt.ticket.option if deployment is None else None)
         return None if option is None else self.signer.write(attempt.answered_by(option))
 
+    def why(self, call: object) -> str | None:
+        """Return what was decided for a call, and why, in a sentence."""
+        attempt = self.ledger.of_call(call)
+        return None if attempt is None else f"{attempt.ticket.option}: {attempt.decision.reason}"
+
     def unasked(self, option: str, metadata: Mapping[str, Any]) -> Ticket:
         """Return a ticket for the use of an option that was no decision."""
         segment = _read(self.settings.segment, metadata)

@@ -181,6 +181,14 @@ class FrugalRouter:
             )
         return found
 
+    def why(self, response: Any) -> str:
+        """Return which option was decided for, for a response of LiteLLM, and why; also in shadow mode."""
+        hidden = getattr(response, "_hidden_params", None) or {}
+        found = self._group.why(hidden.get("litellm_call_id"))
+        if found is None:
+            raise UnknownDecision("nothing was decided for this response, or too many calls came since")
+        return found
+
     def explain(self, segment: str | None = None) -> Explanation:
         """Return what the session of the group, or of a segment of it, believes."""
         if segment is not None and segment not in self._group.sessions.segments:

@@ -21,10 +21,12 @@ from frugalbandits.integrations.litellm.group import Group
 from frugalbandits.integrations.litellm.options import failed_before, id_of, metadata_of, option_of, stamped
 from frugalbandits.integrations.litellm.settings import Settings
 
-__all__ = ["GROUPS", "HEADER", "Groups", "Strategy", "seam"]
+__all__ = ["GROUPS", "HEADER", "REASON", "Groups", "Strategy", "seam"]
 
 #: The header of a proxy's answer that has the id to give feedback with.
 HEADER = "x-frugal-decision"
+#: The header that says what was decided, and why.
+REASON = "x-frugal-reason"
 _AGAIN = 60.0  # seconds until a group that could not be made is tried again
 
 
@@ -175,10 +177,10 @@ def seam() -> Any:
             request_headers: dict[str, str] | None = None,
             litellm_call_info: dict[str, Any] | None = None,
         ) -> dict[str, str] | None:
-            found = None
+            found: dict[str, str] = {}
             with _kept_out("the header"):
-                found = _header(data, litellm_call_info or {})
-            return None if found is None else {HEADER: found}
+                found = _headers(data, litellm_call_info or {})
+            return found or None
 
     return FrugalSeam()
 
@@ -205,10 +207,14 @@ def _failed(kwargs: Mapping[str, Any]) -> None:
                 group.settling.failed(kwargs)
 
 
-def _header(data: Mapping[str, Any], info: Mapping[str, Any]) -> str | None:
-    metadata = metadata_of(data)
-    group = GROUPS.get(metadata.get("model_group")) or GROUPS.get(data.get("model"))
-    return None if group is None else group.ticket_of(data.get("litellm_call_id"), info.get("model_id"))
+def _headers(data: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, str]:
+    group = GROUPS.get(metadata_of(data).get("model_group")) or GROUPS.get(data.get("model"))
+    if group is None:
+        return {}
+    call = data.get("litellm_call_id")
+    told = {HEADER: group.ticket_of(call, info.get("model_id")), REASON: group.why(call)}
+    plain = {name: value.encode("ascii", "replace").decode() for name, value in told.items() if value}
+    return plain if HEADER in plain else {}
 
 
 class Strategy:
