@@ -9,7 +9,7 @@ import time
 
 import litellm
 
-from frugalbandits.integrations.litellm import FrugalRouter
+from frugalbandits.integrations.litellm import FrugalRouter, text_of
 
 SMALL, LARGE, OTHER = "openai/gpt-4o-mini", "openai/gpt-4o", "openai/gpt-4.1"
 MESSAGES = [{"role": "user", "content": "What is 2 + 2?"}]
@@ -24,6 +24,11 @@ def until(true, seconds=10.0):
     while not true():
         assert time.monotonic() < end, "it did not come to that in time"
         time.sleep(0.005)
+
+
+def good_if(*texts):
+    """A judge that likes some answers."""
+    return lambda request, response: float(text_of(response) in texts)
 
 
 class Loop:
