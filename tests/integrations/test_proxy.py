@@ -35,8 +35,11 @@ general_settings:
 frugal:
   chat:
     quality: relative-to-best:0.1
-    sticky: conversation
     judge: {{thumbs: {{judge: beside.judge}}}}
+  talk:
+    quality: relative-to-best:0.1
+    sticky: conversation
+    judge: beside.likes_large
   shared:
     quality: relative-to-best:0.1
     service_url: {service}
@@ -60,10 +63,15 @@ callback = FrugalRouter("own", alpha=0.1, judge=lambda request, response: 1.0).c
 
 def judge(request, response):
     return None if request.metadata.get("requester_metadata", {}).get("silent") else 1.0
+
+
+def likes_large(request, response):
+    return text_of(response) == "large"
 """
 ANSWERS = {
     "chat": ("small", "large"),
     "shared": ("small", "large"),
+    "talk": ("small", "large"),
     "own": ("small", "large"),
     "broken": ("litellm.RateLimitError", "litellm.RateLimitError"),
 }
@@ -239,8 +247,11 @@ def test_other_routes_of_the_proxy_are_decided_for_too(proxy, path, body):
 
 @PROCESSES
 def test_a_conversation_keeps_its_option_through_the_proxy(proxy):
-    found = {proxy.ask(extra_body={"metadata": {"conversation": "c-1"}})[0] for _ in range(4)}
-    assert len(found) == 1
+    first = {"extra_body": {"metadata": {"conversation": "c-1"}}}
+    assert proxy.ask("talk", **first)[0] == "small"
+    until(lambda: judged(proxy, "talk") == 1)
+    until(lambda: [proxy.ask("talk")[0] for _ in range(3)] == ["large"] * 3)
+    assert {proxy.ask("talk", **first)[0] for _ in range(3)} == {"small"}
 
 
 @PROCESSES
