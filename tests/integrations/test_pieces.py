@@ -177,6 +177,21 @@ def test_the_thread_behind_takes_so_many_jobs_and_no_more(monkeypatch):
     behind.close()
 
 
+def test_a_request_does_not_wait_behind_judges():
+    behind, gate = Backstage(), threading.Event()
+
+    async def judge():
+        await behind.in_thread(gate.wait)
+
+    for _ in range(50):  # more than there are threads
+        behind.submit(judge)
+    assert asyncio.run(behind.in_front(sum, [1, 2])) == 3
+    assert not behind.flush(0.01)
+    gate.set()
+    assert behind.flush(10.0)
+    behind.close()
+
+
 def test_a_job_that_breaks_is_logged_and_the_next_one_runs(caplog):
     behind, done = Backstage(), threading.Event()
 

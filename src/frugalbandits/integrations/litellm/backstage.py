@@ -40,9 +40,14 @@ class Backstage:
         self._pid = os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="frugalbandits")
+        self._make_pools()
         self._jobs: set[Future[Any]] = set()
         self._quiet = threading.Condition()
+
+    def _make_pools(self) -> None:
+        # A request never waits behind judges.
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="frugalbandits")
+        self._front = ThreadPoolExecutor(THREADS, thread_name_prefix="frugalbandits-ask")
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -85,6 +90,11 @@ class Backstage:
         self._running()
         return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: function(*args, **kwargs))
 
+    async def in_front(self, function: Callable[..., T], *args: Any) -> T:
+        """Run what blocks and a request waits for, in threads that do nothing else."""
+        self._running()
+        return await asyncio.get_running_loop().run_in_executor(self._front, function, *args)
+
     async def called(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function of a user, which may be a coroutine function, without blocking the loop."""
         if is_coroutine_function(function):
@@ -109,4 +119,5 @@ class Backstage:
         if not thread.is_alive():
             loop.close()
         self._pool.shutdown(wait=False)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="frugalbandits")
+        self._front.shutdown(wait=False)
+        self._make_pools()

@@ -151,7 +151,7 @@ class Group:
             return list(deployments)
         # To ask a service takes a network, and to open the session of a new segment may take a disk.
         if self.sessions.slow_to_ask or (self.sessions.slow_to_tell and self._opens(kwargs)):
-            attempt = await self.backstage.in_thread(self.choose, kwargs, among)
+            attempt = await self.backstage.in_front(self.choose, kwargs, among)
         else:
             attempt = self.choose(kwargs, among)
         return self.marked(deployments, attempt, kwargs)
