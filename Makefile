@@ -3,8 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LITELLM := .venv-litellm
 
-.PHONY: run test quick soak pythons lint format bench docs graph clean
+.PHONY: run test litellm quick soak pythons lint format bench docs graph clean
 
 run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, figures and a report
 	$(BIN)/frugal reproduce all --quick --out out/reproduction-quick
@@ -12,6 +13,10 @@ run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, fi
 test: $(VENV)/.installed $(VENV)/.browser lint ## everything that must pass before a change lands
 	$(BIN)/python -m pytest -n 2
 	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py -m "not slow"
+	$(MAKE) litellm
+
+litellm: $(LITELLM)/.installed ## the tests of the plug-in for LiteLLM, where LiteLLM and its proxy are installed
+	$(LITELLM)/bin/python -m pytest -n 2 --dist loadfile tests/integrations src/frugalbandits/integrations
 
 quick: $(VENV)/.installed ## what one runs while working, about a minute: fewer examples, and nothing that is slow
 	$(BIN)/ruff check .
@@ -48,6 +53,14 @@ $(VENV)/bin/python:
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV), once"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+# LiteLLM's proxy wants older versions of polars and rich than the lab, so it has an environment of its own.
+$(LITELLM)/.installed: pyproject.toml constraints-litellm.txt
+	@echo "installing into $(LITELLM), once"
+	$(PYTHON) -m venv $(LITELLM)
+	$(LITELLM)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-litellm.txt \
+		-e ".[litellm,client,service]" "litellm[proxy]" openfeature-sdk pytest pytest-xdist hypothesis
 	touch $@
 
 # The tests of the dashboard need a real browser. Where there is none, Debian's is installed.

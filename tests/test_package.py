@@ -234,6 +234,22 @@ def test_help_says_how(capsys, monkeypatch):
     assert "python tests/pythons.py --only 3.12" in capsys.readouterr().out
 
 
+WITHOUT = """
+import json, sys
+sys.modules["litellm"] = None
+from frugalbandits.integrations.litellm import FrugalRouter
+try:
+    FrugalRouter("chat", alpha=0.1).attach(None)
+except ModuleNotFoundError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+def test_without_litellm_one_is_told_what_to_install():
+    said, _ = python(WITHOUT)
+    assert said == "FrugalRouter needs litellm, which is not installed: pip install 'frugalbandits[litellm]'"
+
+
 def test_the_graph_of_the_rooms_knows_every_module(monkeypatch):
     """What is in no room is above all of them; arrows that are left out are implied by others."""
     monkeypatch.syspath_prepend(ROOT / "docs")

@@ -1,0 +1,1 @@
+"""Doors from other people's programs to sessions; each has an extra of its own."""

@@ -1,0 +1,217 @@
+"""One model group: who is asked in a request, and what becomes of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from frugalbandits.core.session import Decision
+from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.integrations.litellm.backstage import Backstage
+from frugalbandits.integrations.litellm.judges import Sampled, Thumbs
+from frugalbandits.integrations.litellm.judging import Judging
+from frugalbandits.integrations.litellm.ledger import Attempt, Ledger
+from frugalbandits.integrations.litellm.options import (
+    by_option,
+    failed_before,
+    id_of,
+    in_turn,
+    metadata_of,
+    option_of,
+    preferred,
+    stamp_of,
+    stamped,
+)
+from frugalbandits.integrations.litellm.pricing import first_costs, price_of
+from frugalbandits.integrations.litellm.sessions import Sessions
+from frugalbandits.integrations.litellm.settings import Settings
+from frugalbandits.integrations.litellm.settling import Settling
+from frugalbandits.integrations.litellm.tickets import Signer, Ticket
+from frugalbandits.integrations.litellm.trouble import Trouble
+
+__all__ = ["AFTER", "Group"]
+
+#: The key of a request's metadata that may carry the id of the last turn of its conversation.
+AFTER = "frugal_after"
+_CONVERSATIONS = 10_000
+
+
+class Group:
+    """A model group of LiteLLM, with its sessions and all that is known of its calls."""
+
+    def __init__(self, settings: Settings, router: Any, clock: Callable[[], float] = time.time) -> None:
+        self.settings, self.router, self._clock = settings, router, clock
+        costs = first_costs(router, self._deployments(), settings.costs, settings.expected_tokens)
+        if len(costs) < 2:
+            raise InputError(
+                f"there is nothing to choose in the group {settings.group!r}: "
+                f"it has {next(iter(costs))!r} alone"
+            )
+        if settings.baseline is not None and settings.baseline not in costs:
+            raise unknown_name("option", settings.baseline, costs)
+        self.ledger = Ledger(settings.time_to_live, clock)
+        self.trouble = Trouble(self.ledger)
+        self.backstage = Backstage()
+        token = settings.token or os.environ.get("FRUGALBANDITS_TOKEN", "")
+        shared = None if settings.service_url is None else f"{settings.service_url}\n{token}"
+        self.signer = Signer(shared)
+        self.sessions = Sessions(settings, costs, _judge_price(settings))
+        self.judging = Judging(
+            settings.judge, self.sessions, self.ledger, self.trouble, self.backstage, self.signer
+        )
+        self.settling = Settling(self)
+        self.ids = {id_of(each): option_of(each) for each in self._deployments()}
+        #: Puts our strategy back in place where LiteLLM has dropped it, as it does when its own is changed.
+        self.mend: Callable[[], None] | None = None
+        self._conversations: OrderedDict[tuple[str | None, str], Decision] = OrderedDict()
+
+    def _deployments(self) -> list[Mapping[str, Any]]:
+        found = self.router.get_model_list(model_name=self.settings.group)
+        if not found:
+            raise unknown_name("model group", self.settings.group, self.router.get_model_names())
+        return list(found)
+
+    # Which option.
+
+    def open_to(self, deployments: Sequence[Mapping[str, Any]], kwargs: Mapping[str, Any]) -> list[str]:
+        """Return the options that a request may go to: in turn, priced, and not failed in it before."""
+        turn = in_turn(deployments, kwargs)
+        failed = failed_before(kwargs)
+        fresh = [each for each in turn if id_of(each) not in failed]
+        found = by_option(fresh or turn)
+        return [option for option, some in found.items() if self._known(option, some)]
+
+    def _known(self, option: str, deployments: Sequence[Mapping[str, Any]]) -> bool:
+        """Tell whether an option has a price; one that has come to the group since is taken in."""
+        self.ids.update({id_of(each): option for each in deployments})
+        if option in self.sessions.costs:
+            return True
+        price = price_of(self.router, deployments[0], self.settings.expected_tokens)
+        if price is None:
+            error = InputError(f"LiteLLM knows no token prices of {option!r}, so it is left out")
+            self.trouble.note("pricing", error)
+            return False
+        self.sessions.add(option, price)
+        return True
+
+    def choose(self, kwargs: dict[str, Any], among: Sequence[str]) -> Attempt:
+        """Return an attempt: a decision among some options, with the ticket that it goes by."""
+        metadata = metadata_of(kwargs)
+        segment = _read(self.settings.segment, metadata)
+        conversation = _read(self.settings.sticky, metadata)
+        book = self.sessions.of(segment)
+        if segment is not None and segment not in self.sessions.segments:
+            segment = None  # there are too many: it goes to the pool
+        decision = book.ask(among, self._after(segment, conversation, metadata))
+        ticket = Ticket(self.settings.group, segment, decision.option, decision.id, secrets.token_hex(8))
+        attempt = Attempt(self.signer.write(ticket), ticket, decision, conversation, self._clock())
+        call = kwargs.setdefault("litellm_call_id", secrets.token_hex(16))
+        self.ledger.open(attempt, call if isinstance(call, str) else None)
+        return attempt
+
+    def _after(
+        self, segment: str | None, conversation: str | None, metadata: Mapping[str, Any]
+    ) -> Decision | None:
+        """Return the decision of the conversation's last turn, if there was one."""
+        text = metadata.get(AFTER)
+        if text is not None:
+            with self.trouble.kept_out("reading the last turn"):
+                last = self.signer.read(text)
+                if last.group == self.settings.group and last.segment == segment and last.id is not None:
+                    return Decision(last.id, last.option, "")
+        if conversation is None:
+            return None
+        return self._conversations.get((segment, conversation))
+
+    def remember(self, attempt: Attempt, option: str) -> None:
+        """Take down which option has answered in a conversation: its prompt is in that one's cache."""
+        if attempt.conversation is None:
+            return
+        key = attempt.ticket.segment, attempt.conversation
+        if option == attempt.ticket.option:
+            self._conversations[key] = attempt.decision
+            self._conversations.move_to_end(key)
+        else:
+            self._conversations.pop(key, None)
+        if len(self._conversations) > _CONVERSATIONS:
+            self._conversations.popitem(last=False)
+
+    async def filtered(
+        self, deployments: Sequence[Mapping[str, Any]], kwargs: dict[str, Any]
+    ) -> list[Mapping[str, Any]]:
+        """Return deployments so that LiteLLM takes those of the option that was decided for."""
+        if not deployments or any(stamp_of(each) for each in deployments):
+            return list(deployments)
+        among = self.open_to(deployments, kwargs)
+        if not among:
+            return list(deployments)
+        # To ask a service takes a network, and to open the session of a new segment may take a disk.
+        if self.sessions.slow_to_ask or (self.sessions.slow_to_tell and self._opens(kwargs)):
+            attempt = await self.backstage.in_front(self.choose, kwargs, among)
+        else:
+            attempt = self.choose(kwargs, among)
+        return self.marked(deployments, attempt, kwargs)
+
+    def _opens(self, kwargs: Mapping[str, Any]) -> bool:
+        """Tell whether a request is of a segment that has no session yet."""
+        segment = _read(self.settings.segment, metadata_of(kwargs))
+        return segment is not None and segment not in self.sessions.segments
+
+    def marked(
+        self, deployments: Sequence[Mapping[str, Any]], attempt: Attempt, kwargs: Mapping[str, Any]
+    ) -> list[Mapping[str, Any]]:
+        """Return deployments with the ticket of an attempt: the chosen ones first, but in shadow mode."""
+        if not self.settings.shadow:
+            deployments = preferred(deployments, attempt.ticket.option, kwargs)
+        return [stamped(each, attempt.text) for each in deployments]
+
+    # Afterwards.
+
+    def ticket_of(self, call: object, deployment: object) -> str | None:
+        """Return the id to give feedback with on a call, by the deployment that has answered."""
+        attempt = self.ledger.of_call(call)
+        if attempt is None:
+            return None
+        option = self.ids.get(str(deployment), attempt.ticket.option if deployment is None else None)
+        return None if option is None else self.signer.write(attempt.answered_by(option))
+
+    def why(self, call: object) -> str | None:
+        """Return what was decided for a call, and why, in a sentence."""
+        attempt = self.ledger.of_call(call)
+        return None if attempt is None else f"{attempt.ticket.option}: {attempt.decision.reason}"
+
+    def unasked(self, option: str, metadata: Mapping[str, Any]) -> Ticket:
+        """Return a ticket for the use of an option that was no decision."""
+        segment = _read(self.settings.segment, metadata)
+        if segment not in self.sessions.segments:
+            segment = None
+        return Ticket(self.settings.group, segment, option, None, secrets.token_hex(8))
+
+    def close(self, timeout: float = 3.0) -> None:
+        """Tell what is held, and end what runs for the group."""
+        self.backstage.flush(timeout)
+        self.judging.release_all()
+        self.backstage.close()
+        self.sessions.close()
+
+
+def _read(reader: Any, metadata: Mapping[str, Any]) -> str | None:
+    """Return what a key or a function finds in the metadata of a request, as text."""
+    if reader is None:
+        return None
+    found = reader(metadata) if callable(reader) else metadata.get(reader)
+    return None if found is None else str(found)
+
+
+def _judge_price(settings: Settings) -> float:
+    """Return what a judgement is expected to cost."""
+    if settings.judge_price is not None:
+        return settings.judge_price
+    judge = settings.judge
+    while isinstance(judge, Thumbs | Sampled):
+        judge = judge.judge
+    return float(getattr(judge, "price", 0.0))

@@ -1,0 +1,140 @@
+"""Which attempt has which decision, each settled once; and what was answered, spent and judged, by option."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from frugalbandits.core.session import Decision
+from frugalbandits.integrations.litellm.tickets import Ticket
+
+__all__ = ["Attempt", "Ledger", "OptionTally"]
+
+_CALLS = 10_000  # calls whose ticket can be looked up
+
+
+class Attempt(NamedTuple):
+    """One try at an answer: what was decided for it, and when."""
+
+    text: str
+    ticket: Ticket
+    decision: Decision
+    conversation: str | None
+    since: float
+
+    def answered_by(self, option: str) -> Ticket:
+        """Return the ticket of an answer: of the decision where it was followed, otherwise of the use."""
+        return self.ticket if option == self.ticket.option else self.ticket._replace(option=option, id=None)
+
+
+@dataclass
+class OptionTally:
+    """What is known of one option from this process's own calls."""
+
+    decided: int = 0
+    answered: int = 0
+    failed: int = 0
+    bills: int = 0
+    spent: float = 0.0
+    judged: int = 0
+    rewards: float = 0.0
+
+    @property
+    def mean_cost(self) -> float | None:
+        """What an answer has cost on average, as far as it is known."""
+        return self.spent / self.bills if self.bills else None
+
+    @property
+    def mean_reward(self) -> float | None:
+        """How good answers were on average, as far as they were judged."""
+        return self.rewards / self.judged if self.judged else None
+
+
+@dataclass
+class Ledger:
+    """The attempts that are open, and counts of what has happened; safe to use from several threads."""
+
+    time_to_live: float
+    clock: Callable[[], float] = time.time
+    options: dict[str, OptionTally] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    judging: float = 0.0
+    elsewhere: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, Attempt] = OrderedDict()
+        self._calls: OrderedDict[str, Attempt] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open(self, attempt: Attempt, call: str | None) -> None:
+        """Take down an attempt, and the call of LiteLLM that it is part of."""
+        with self._lock:
+            self._expire()
+            self._open[attempt.text] = attempt
+            self._tally(attempt.ticket.option).decided += 1
+            if call is not None:
+                self._calls[call] = attempt
+                self._calls.move_to_end(call)
+                if len(self._calls) > _CALLS:
+                    self._calls.popitem(last=False)
+
+    def close(self, text: str) -> Attempt | None:
+        """Return an attempt that is open, once; None for whoever comes later, or after its time."""
+        with self._lock:
+            self._expire()
+            return self._open.pop(text, None)
+
+    def of_call(self, call: object) -> Attempt | None:
+        """Return the latest attempt of a call."""
+        with self._lock:
+            return self._calls.get(call) if isinstance(call, str) else None
+
+    def answered(self, option: str, cost: float | None) -> None:
+        """Count an answer and its bill."""
+        with self._lock:
+            tally = self._tally(option)
+            tally.answered += 1
+            if cost is not None:
+                tally.bills += 1
+                tally.spent += cost
+
+    def failed(self, option: str) -> None:
+        """Count a failure."""
+        with self._lock:
+            self._tally(option).failed += 1
+
+    def judged(self, option: str, reward: float) -> None:
+        """Count a reward."""
+        with self._lock:
+            tally = self._tally(option)
+            tally.judged += 1
+            tally.rewards += reward
+
+    def count(self, what: str, number: int = 1) -> int:
+        """Count something else, and return how often there was."""
+        with self._lock:
+            self.counts[what] += number
+            return self.counts[what]
+
+    def pay(self, judging: float = 0.0, elsewhere: float = 0.0) -> None:
+        """Count what judges cost, and what answers of other groups cost that took over."""
+        with self._lock:
+            self.judging += judging
+            self.elsewhere += elsewhere
+
+    def _tally(self, option: str) -> OptionTally:
+        return self.options.setdefault(option, OptionTally())
+
+    def _expire(self) -> None:
+        """Give up attempts that nothing was heard of: abandoned streams fire no callback at all."""
+        end = self.clock() - self.time_to_live
+        while self._open and next(iter(self._open.values())).since < end:
+            self._open.popitem(last=False)
+            self.counts["expired"] += 1

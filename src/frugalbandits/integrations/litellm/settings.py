@@ -1,0 +1,120 @@
+"""The settings of a group, checked where they enter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from typing import Any, Literal
+
+from frugalbandits.core.quality import Quality, check_quality
+from frugalbandits.core.session.waiting import duration
+from frugalbandits.core.settings import check_flag
+from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.integrations.litellm.judges import Thumbs
+from frugalbandits.integrations.litellm.pricing import check_costs, check_tokens
+
+__all__ = ["DAY", "Settings", "made_settings"]
+
+DAY = 86_400.0  # seconds
+_FAILURES = ("forget", "zero")
+
+Reader = str | Callable[[Mapping[str, Any]], Any] | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `FrugalRouter` is told; see there."""
+
+    group: str
+    quality: Quality
+    judge: Any
+    policy: str
+    horizon: float | None
+    worth: float | None
+    memory: int | Literal["auto"] | None
+    learn_costs: bool
+    costs: Mapping[str, float]
+    expected_tokens: tuple[float, float]
+    failure: str
+    sticky: Reader
+    segment: Reader
+    most_segments: int
+    pooled: int
+    shadow: bool
+    baseline: str | None
+    time_to_live: float
+    judge_price: float | None
+    service_url: str | None
+    name: str
+    store: Any = field(repr=False)
+    token: str | None = field(repr=False)
+
+    def differences(self, other: Settings) -> list[str]:
+        """Return the names of settings in which two differ; functions and open stores cannot be compared."""
+        found = []
+        for each in fields(self):
+            mine, theirs = getattr(self, each.name), getattr(other, each.name)
+            plain = not callable(mine) and not hasattr(mine, "append")
+            if plain and mine != theirs:
+                found.append(each.name)
+        return found
+
+
+def made_settings(
+    group: Any,
+    *,
+    quality: Quality | str | None,
+    alpha: float | None,
+    judge: Any,
+    failure: str,
+    time_to_live: float | timedelta,
+    **more: Any,
+) -> Settings:
+    """Return the settings, or say which of them cannot be."""
+    if not isinstance(group, str) or not group:
+        raise InputError(f"group must be the name of a model group of LiteLLM, but it is {group!r}")
+    if judge is not None and not callable(judge):
+        raise InputError(
+            f"judge must be a function of a request and a response, or None, but it is {judge!r}"
+        )
+    if failure not in _FAILURES:
+        raise unknown_name("way to take a failure", str(failure), _FAILURES)
+    lives = duration(time_to_live)
+    if lives is None:
+        raise InputError("time_to_live must be a number of seconds: abandoned streams end in no other way")
+    if isinstance(judge, Thumbs) and judge.hold >= lives:
+        raise InputError(
+            f"a thumb is held for {judge.hold:g} s, but its decision lives for {lives:g} s alone: make "
+            "time_to_live longer than hold"
+        )
+    for name in ("sticky", "segment"):
+        _check_reader(name, more[name])
+    for name in ("most_segments", "pooled"):
+        value = more[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10_000:
+            raise InputError(f"{name} must be a whole number from 0 to 10,000, but it is {value!r}")
+    if more["store"] is not None and more["service_url"] is not None:
+        raise InputError("store and service_url exclude each other: the service has a store of its own")
+    if quality is None and alpha is None:
+        raise InputError("say what is good enough: quality='relative-to-best:0.05', or alpha=0.05")
+    return Settings(
+        group=group,
+        quality=check_quality(alpha, quality),
+        judge=judge,
+        failure=failure,
+        time_to_live=lives,
+        **{
+            **more,
+            "costs": check_costs(more["costs"]),
+            "expected_tokens": check_tokens(more["expected_tokens"]),
+            "shadow": check_flag("shadow", more["shadow"]),
+            "learn_costs": check_flag("learn_costs", more["learn_costs"]),
+            "name": more["name"] or group,
+        },
+    )
+
+
+def _check_reader(name: str, reader: Any) -> None:
+    if reader is not None and not isinstance(reader, str) and not callable(reader):
+        raise InputError(f"{name} must be a key of the metadata or a function of it, but it is {reader!r}")

@@ -1,0 +1,374 @@
+"""LiteLLM's proxy as a real process, and several that share a real decision service."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import openai
+import pytest
+
+import frugalbandits as fb
+from client_harness import Server, free_port
+from frugalbandits.integrations.litellm.proxy import judge_of, routers_of, settings_in
+from litellm_harness import LARGE, SMALL, until
+
+KEY = "sk-of-this-test"
+CONFIG = """
+model_list:
+{models}
+  - model_name: rescue
+    litellm_params: {{model: openai/gpt-4.1, api_key: none, mock_response: rescued}}
+    model_info: {{id: rescue}}
+router_settings:
+  fallbacks: [{{"broken": ["rescue"]}}]
+litellm_settings:
+  callbacks: ["beside.callback", "frugalbandits.integrations.litellm.proxy.frugal"]
+general_settings:
+  master_key: {key}
+frugal:
+  chat:
+    quality: relative-to-best:0.1
+    judge: {{thumbs: {{judge: beside.judge}}}}
+  talk:
+    quality: relative-to-best:0.1
+    sticky: conversation
+    judge: beside.likes_large
+  shared:
+    quality: relative-to-best:0.1
+    service_url: {service}
+    segment: task
+  broken:
+    quality: relative-to-best:0.1
+  unpriced:
+    quality: relative-to-best:0.1
+"""
+# LiteLLM executes a module beside the configuration whenever it looks something up in it.
+BESIDE = """
+from pathlib import Path
+
+from frugalbandits.integrations.litellm import FrugalRouter, text_of
+
+with (Path(__file__).parent / "executed").open("a") as file:
+    file.write("once more\\n")
+
+callback = FrugalRouter("own", alpha=0.1, judge=lambda request, response: 1.0).callback
+
+
+def judge(request, response):
+    return None if request.metadata.get("requester_metadata", {}).get("silent") else 1.0
+
+
+def likes_large(request, response):
+    return text_of(response) == "large"
+"""
+ANSWERS = {
+    "chat": ("small", "large"),
+    "shared": ("small", "large"),
+    "talk": ("small", "large"),
+    "own": ("small", "large"),
+    "broken": ("litellm.RateLimitError", "litellm.RateLimitError"),
+}
+
+
+def models():
+    lines = [
+        f"  - {{model_name: {group}, "
+        f"litellm_params: {{model: {model}, api_key: none, mock_response: {answer}}}, "
+        f"model_info: {{id: {group}-{answer}-{number}}}}}"
+        for group, answers in ANSWERS.items()
+        for number, (model, answer) in enumerate(zip((SMALL, LARGE), answers, strict=True))
+    ]
+    strange = "{model: openai/nobody-knows, api_key: none, mock_response: strange}"
+    known = f"{{model: {SMALL}, api_key: none, mock_response: known}}"
+    lines += [f"  - {{model_name: unpriced, litellm_params: {each}}}" for each in (strange, known)]
+    return "\n".join(lines)
+
+
+class Proxy:
+    """A process of LiteLLM's proxy."""
+
+    def __init__(self, folder, service):
+        folder.mkdir()
+        self.folder, self.port = folder, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        (folder / "config.yaml").write_text(CONFIG.format(models=models(), key=KEY, service=service))
+        (folder / "beside.py").write_text(textwrap.dedent(BESIDE))
+        self._log = (folder / "log").open("w")
+        command = [sys.executable, "-c", "import sys; from litellm import run_server; sys.exit(run_server())"]
+        where = ["--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(self.port)]
+        clean = {
+            key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "DATABASE_"))
+        }
+        self._process = subprocess.Popen([*command, *where], stdout=self._log, stderr=self._log, env=clean)
+        self.http = httpx.Client(base_url=self.url, headers={"authorization": f"Bearer {KEY}"}, timeout=30.0)
+        self.openai = openai.OpenAI(base_url=f"{self.url}/v1", api_key=KEY, max_retries=0, timeout=30.0)
+
+    @property
+    def log(self):
+        return (self.folder / "log").read_text()
+
+    def wait(self):
+        def up():
+            assert self._process.poll() is None, self.log
+            try:
+                return self.http.get("/health/liveliness").status_code == 200
+            except httpx.TransportError:
+                return False
+
+        until(up, 120.0)
+        return self
+
+    def ask(self, group="chat", **more):
+        """Return the text of an answer and the id that came with it."""
+        messages = [{"role": "user", "content": "hello"}]
+        found = self.openai.chat.completions.with_raw_response.create(model=group, messages=messages, **more)
+        return found.parse().choices[0].message.content, found.headers.get("x-frugal-decision")
+
+    def tell(self, id_, reward, **more):
+        return self.http.post("/frugal/feedback", json={"id": id_, "reward": reward}, **more)
+
+    def report(self, group="chat"):
+        return self.http.get("/frugal/report").json().get(group)
+
+    def close(self):
+        self.http.close()
+        self.openai.close()
+        self._process.terminate()
+        self._process.wait(20)
+        self._log.close()
+
+
+PROCESSES = pytest.mark.slow  # a proxy takes ten seconds of a core to import
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("service")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def proxies(tmp_path_factory, service):
+    folder = tmp_path_factory.mktemp("proxies")
+    made = [Proxy(folder / name, service.url) for name in ("one", "two")]
+    try:
+        with ThreadPoolExecutor() as pool:
+            yield list(pool.map(Proxy.wait, made))
+    finally:
+        for proxy in made:
+            proxy.close()
+
+
+@pytest.fixture
+def proxy(proxies):
+    return proxies[0]
+
+
+def silent(**more):
+    """The judge of the proxy says nothing of such a request: a thumb is waited for."""
+    return {"extra_body": {"metadata": {"silent": True, **more}}}
+
+
+def judged(proxy, group="chat"):
+    return sum(each["judged"] for each in proxy.report(group)["options"])
+
+
+@PROCESSES
+def test_the_answer_has_an_id_and_the_judge_beside_the_configuration_is_asked(proxy):
+    before = judged(proxy) if proxy.report() else 0
+    text, id_ = proxy.ask()
+    assert text in ("small", "large") and id_
+    until(lambda: judged(proxy) == before + 1)
+    assert proxy.report()["spent"] > 0
+
+
+@PROCESSES
+def test_feedback_by_id_behind_the_proxys_authentication(proxy):
+    _, id_ = proxy.ask(**silent())
+    refused = proxy.tell(id_, 1.0, headers={"authorization": "Bearer sk-wrong"})
+    assert refused.status_code in (400, 401, 403)
+    before = judged(proxy)
+    assert proxy.tell(id_, 1.0).status_code == 204
+    assert judged(proxy) == before + 1
+    again = proxy.tell(id_, 0.0)
+    assert again.status_code == 409 and "told before" in again.json()["detail"]
+    assert proxy.tell("nonsense", 1.0).status_code == 404
+    assert proxy.tell(id_, "good").status_code == 422
+
+
+@PROCESSES
+def test_a_stream_has_the_header_before_its_end_and_is_billed_after_it(proxy):
+    before = proxy.report() or {"answers": 0}
+    body = {
+        "model": "chat",
+        "stream": True,
+        "messages": [{"role": "user", "content": "hello"}],
+        "metadata": {"silent": True},
+    }
+    with proxy.http.stream("POST", "/v1/chat/completions", json=body) as answer:
+        id_ = answer.headers["x-frugal-decision"]
+        assert answer.headers["x-frugal-reason"].startswith("openai/gpt-4o")
+        lines = [line for line in answer.iter_lines() if line.startswith("data: {")]
+    assert json.loads(lines[0].removeprefix("data: "))["choices"]
+    until(lambda: proxy.report()["answers"] == before["answers"] + 1)
+    assert proxy.tell(id_, 1.0).status_code == 204
+
+
+@PROCESSES
+def test_a_stream_that_the_client_leaves_breaks_nothing(proxy):
+    body = {"model": "chat", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+    with proxy.http.stream("POST", "/v1/chat/completions", json=body) as answer:
+        assert answer.headers["x-frugal-decision"]
+    assert proxy.ask()[1]
+
+
+@PROCESSES
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/messages", {"max_tokens": 20, "messages": [{"role": "user", "content": "hello"}]}),
+        ("/v1/responses", {"input": "hello"}),
+    ],
+)
+def test_other_routes_of_the_proxy_are_decided_for_too(proxy, path, body):
+    before = (proxy.report() or {"answers": 0})["answers"]
+    answer = proxy.http.post(path, json={"model": "chat", **body})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-frugal-decision"]
+    until(lambda: proxy.report()["answers"] == before + 1)
+
+
+@PROCESSES
+def test_a_conversation_keeps_its_option_through_the_proxy(proxy):
+    first = {"extra_body": {"metadata": {"conversation": "c-1"}}}
+    assert proxy.ask("talk", **first)[0] == "small"
+    until(lambda: judged(proxy, "talk") == 1)
+    until(lambda: [proxy.ask("talk")[0] for _ in range(3)] == ["large"] * 3)
+    assert {proxy.ask("talk", **first)[0] for _ in range(3)} == {"small"}
+
+
+@PROCESSES
+def test_a_fallback_has_no_id_and_is_not_booked_to_the_option_that_failed(proxy):
+    text, id_ = proxy.ask("broken")
+    assert (text, id_) == ("rescued", None)
+    until(lambda: proxy.report("broken")["elsewhere"] > 0)
+    report = proxy.report("broken")
+    assert report["answers"] == 0 and report["counts"]["fallbacks"] == 1
+    until(lambda: proxy.report("broken")["counts"].get("failures", 0) >= 1)
+    assert all(each["judged"] == 0 for each in report["options"])
+
+
+@PROCESSES
+def test_a_group_that_cannot_be_priced_is_left_to_litellm_and_said(proxy):
+    for _ in range(3):
+        assert proxy.ask("unpriced")[0] in ("strange", "known")
+    assert proxy.report("unpriced") is None
+    assert proxy.log.count("nothing is decided for the group 'unpriced'") == 1
+    assert "no token prices of 'openai/nobody-knows'" in proxy.log
+
+
+@PROCESSES
+def test_a_module_that_is_executed_several_times_has_one_session(proxy):
+    assert (proxy.folder / "executed").read_text().count("once") >= 2
+    for _ in range(3):
+        assert proxy.ask("own")[1]
+    until(lambda: judged(proxy, "own") == 3)
+    report = proxy.report("own")
+    assert sum(each["decided"] for each in report["options"]) == report["answers"] == 3
+
+
+@PROCESSES
+def test_several_proxies_share_a_session_through_the_service(proxies, service):
+    ids = [
+        (other, proxy.ask("shared"))
+        for proxy, other in zip(proxies, reversed(proxies), strict=True)
+        for _ in range(4)
+    ]
+    with fb.Client(service.url) as client:
+        session = client.session("shared")
+        for other, (_, id_) in ids:
+            # Feedback may come to any of them.
+            assert other.tell(id_, 1.0).status_code == 204
+            assert other.tell(id_, 1.0).status_code == 409
+        until(lambda: session.explain().decisions == 8, 20.0)
+        explained = session.explain()
+        assert sum(arm.pulls for arm in explained.arms) == 8
+        # Both have told their bills.
+        until(lambda: 0 < session.explain().spent < 0.003, 20.0)
+
+
+@PROCESSES
+def test_segments_are_sessions_of_their_own_in_the_service(proxies, service):
+    for proxy in proxies:
+        _, id_ = proxy.ask("shared", extra_body={"metadata": {"task": "poems"}})
+        assert proxy.tell(id_, 1.0).status_code == 204
+    with fb.Client(service.url) as client:
+        assert "shared:poems" in {each.name for each in client.sessions()}
+        until(lambda: client.session("shared:poems").explain().decisions == 2, 20.0)
+
+
+@PROCESSES
+def test_the_service_may_go_away(proxies, service):
+    proxy = proxies[0]
+    proxy.ask("shared")
+    service.kill()
+    try:
+        begun = time.monotonic()
+        text, id_ = proxy.ask("shared")
+        assert text in ("small", "large") and id_
+        assert time.monotonic() - begun < 20  # and not for ever
+    finally:
+        service.start()
+
+
+# Settings, without a process.
+
+
+def test_settings_in_a_file(tmp_path, monkeypatch):
+    config = tmp_path / "config.yaml"
+    config.write_text("frugal: {chat: {quality: 'at-least:0.8', token: os.environ/MY_TOKEN}}")
+    monkeypatch.setenv("MY_TOKEN", "secret")
+    (made,) = routers_of(settings_in(str(config)))
+    assert made.settings.quality == fb.AtLeast(0.8) and made.settings.token == "secret"
+    assert "secret" not in repr(made.settings)
+    other = tmp_path / "frugal.toml"
+    other.write_text('[frugal.chat]\nalpha = 0.2\njudge = ["valid-json", {length = {least = 1}}]\n')
+    monkeypatch.setenv("FRUGALBANDITS_LITELLM", str(other))
+    (made,) = routers_of(settings_in(str(config)))
+    assert made.settings.quality == fb.RelativeToBest(0.2)
+    assert len(made.settings.judge.judges) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("model_list: []", "nothing says what to decide"),
+        ("frugal: {chat: 3}", "must have keys and values"),
+        ("frugal: {chat: {alpha: 0.1, qualty: 3}}", "a setting that there is not: .*qualty"),
+        ("frugal: {chat: {alpha: 0.1, token: os.environ/NO_SUCH}}", "no NO_SUCH in the environment"),
+        ("frugal: {chat: {alpha: 0.1, judge: valid-jsn}}", "did you mean 'valid-json'"),
+        ("frugal: {chat: {alpha: 0.1, judge: nowhere.judge}}", "there is nothing at 'nowhere.judge'"),
+        ("frugal: {chat: {alpha: 0.1, judge: {length: {lest: 1}}}}", "has other settings: .*lest"),
+        ("frugal: {chat: {alpha: 0.1, judge: {length: {}, exact: {}}}}", "a judge is a name"),
+        ("frugal: [", "cannot read the settings"),
+        ("[]", "must have keys and values"),
+    ],
+)
+def test_settings_that_cannot_be_are_said(tmp_path, text, message):
+    config = tmp_path / "config.yaml"
+    config.write_text(text)
+    with pytest.raises(fb.InputError, match=message):
+        routers_of(settings_in(str(config)), str(config))
+
+
+def test_judges_by_name():
+    judge = judge_of({"thumbs": {"hold": 5, "judge": {"sampled": {"judge": "valid-json", "per_day": 3}}}})
+    assert judge.hold == 5 and judge.judge.per_day == 3
+    assert judge_of(None) is None
