@@ -1,0 +1,117 @@
+"""Whether it is worth it to learn, in words: each kind of no has its reason and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from frugalbandits.lab.advice.case import Case
+from frugalbandits.lab.advice.outcome import Outcome
+from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.text import percent, readable
+
+__all__ = ["LEAST_GAIN", "SURE", "Kind", "Verdict", "before_learning", "judged_by"]
+
+Kind = Literal[
+    "worth it",
+    "same price",
+    "only one is good enough",
+    "known already",
+    "too little to gain",
+    "too few decisions",
+    "learning costs more",
+]
+#: Knowing everything must gain this share of the spend, or there is too little to gain.
+LEAST_GAIN = 0.05
+#: How likely an option must be the one to use for the answer to be known.
+SURE = 0.95
+
+
+class Verdict(NamedTuple):
+    """Whether to learn, why, and what to do."""
+
+    kind: Kind
+    worth_it: bool
+    words: str
+
+
+def before_learning(case: Case, problems: Sequence[Problem], ideal: Outcome) -> Verdict | None:
+    """Return the verdict where no simulation is needed for it; `ideal` is what knowing everything gains."""
+    if case.costs.max() == case.costs.min():
+        best = case.names[case.safe]
+        price = readable(float(case.costs[0]))
+        return _no(
+            "same price", f"every option costs {price}, so there is nothing to save: use the best, {best}"
+        )
+    counts = np.bincount([problem.optimal_arm for problem in problems], minlength=len(case.names))
+    likely = int(counts.argmax())
+    chance = float(counts[likely]) / len(problems)
+    name = case.names[likely]
+    often = "" if chance == 1.0 else f" in {percent(chance)} of the cases"
+    if chance >= SURE and likely == case.anchor:
+        used = ", which you use now," if likely == case.now else ""
+        cheaper = bool((case.costs < case.costs[likely]).any())
+        why = "no cheaper option is good enough" if cheaper else "it is the cheapest of all"
+        return _no(
+            "only one is good enough", f"{name}{used} is the one to use{often}: {why}. Go on with it"
+        )
+    if chance >= SURE and not case.certain:
+        words = f"what you told leaves little doubt: {name} is the one to use{often}. Use it at once"
+        return _no("known already", f"{words}, and judge a sample of it to see that it stays so")
+    whole = float(case.costs[case.anchor]) * case.horizon
+    if ideal.gain < LEAST_GAIN * whole:
+        held = case.names[case.anchor]
+        return _no(
+            "too little to gain",
+            f"the options are too close: even if all were known at once, that would gain "
+            f"{percent(max(ideal.gain, 0.0) / whole)} of the spend on always {held}",
+        )
+    return None
+
+
+def judged_by(case: Case, learned: Outcome, ideal: Outcome, pays_after: float | None) -> Verdict:
+    """Return the verdict on what learning comes to; `pays_after` are the days after which it does, if known."""
+    held = case.names[case.anchor]
+    period = f"{case.horizon:,} decisions in {case.days:,} days"
+    knows = learned.knows or 0.0
+    later = (
+        f"it pays after about {readable(pays_after)} days"
+        if pays_after is not None
+        else "ten times as many do not make up for it either"
+    )
+    if knows < 0.5 and learned.gain < 0.5 * ideal.gain:
+        return _no(
+            "too few decisions",
+            f"{period} are too few: only {percent(knows)} of the runs know by then what to use, and of what "
+            f"there is to gain {percent(max(learned.gain / ideal.gain, 0.0))} is gained; {later}",
+        )
+    if learned.gain <= 0:
+        return _no(
+            "learning costs more",
+            f"learning costs more than it gains against always {held} in {period}: "
+            f"{readable(-learned.gain)} more, where a unit of quality counts {readable(case.worth)}; {later}",
+        )
+    days = learned.days_to_know
+    when = "within the period in most cases"
+    if days is not None and np.isfinite(days.middle):
+        when = f"after about {readable(days.middle)} days"
+    saved = (
+        f"saves {percent(learned.saving)} of the spend on always {held}"
+        if learned.saving >= 0.005
+        else f"spends {percent(-learned.saving)} more than always {held}, which is not good enough"
+    )
+    unsure = "" if knows >= 0.5 else f", although only {percent(knows)} of the runs know by then what to use"
+    if knows < 0.5:
+        when = "later than that"
+    return Verdict(
+        "worth it",
+        True,
+        f"worth it: it {saved} and knows what to use {when}{unsure}; that gains "
+        f"{percent(learned.gain / ideal.gain)} of what knowing everything from the start would",
+    )
+
+
+def _no(kind: Kind, words: str) -> Verdict:
+    return Verdict(kind, False, f"not worth it: {words}")
