@@ -1,13 +1,13 @@
-"""Advice before the first decision: what it would cost to learn, what it would save, and whether it would."""
+"""Advice before the first decision: what learning would cost, what it would save, and when not to."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,14 +17,15 @@ from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab.advice.beliefs import Guess
 from frugalbandits.lab.advice.case import Case, Feedback, Truth, case_of
-from frugalbandits.lab.advice.outcome import (
+from frugalbandits.lab.advice.expectations import (
     Bar,
-    Outcome,
+    Expectation,
+    Spread,
     Standing,
     always,
     bars,
+    expectation_of,
     knowing,
-    outcome_of,
     standings,
 )
 from frugalbandits.lab.advice.trial import Trial, default_runs, run_trial, truths
@@ -37,14 +38,14 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-__all__ = ["POLICIES", "Advice", "advise"]
+__all__ = ["POLICIES", "Advice", "advise", "advise_on"]
 
 #: What is tried where nothing is said: the default of sessions, and one that comes to a verdict.
 POLICIES = ("voi-cs", "glr-cof:goal=conclusion")
 SHARES: tuple[Feedback, ...] = (1.0, 0.1, 0.01, "wanted")
 _PART = 4  # a side question gets one run in so many
 _FEWEST = 20
-_ENOUGH = 0.9  # of the best gain: less feedback will do where it keeps so much
+_ENOUGH = 0.95  # of the best gain: less feedback will do where it keeps so much
 _LONGER = 10  # times the period, to see when it pays
 _ERRORS = 2.0  # standard errors by which another policy must be better than the first
 
@@ -63,7 +64,7 @@ class Advice(Shown):
         The runs of each policy, that of the advised one first.
     judging
         Runs of that policy with other shares of decisions judged.
-    outcomes
+    plans
         What each policy comes to, then always using what is used now and the safe option, and knowing all.
     by_feedback
         What each share of decisions judged comes to.
@@ -75,8 +76,8 @@ class Advice(Shown):
     verdict: Verdict
     trials: tuple[Trial, ...]
     judging: tuple[Trial, ...]
-    outcomes: tuple[Outcome, ...]
-    by_feedback: tuple[Outcome, ...]
+    plans: tuple[Expectation, ...]
+    by_feedback: tuple[Expectation, ...]
     standings: tuple[Standing, ...]
     bars: tuple[Bar, ...]
 
@@ -86,9 +87,9 @@ class Advice(Shown):
         return self.trials[0].policy
 
     @property
-    def learned(self) -> Outcome:
+    def learned(self) -> Expectation:
         """What that policy comes to."""
-        return self.outcomes[0]
+        return self.plans[0]
 
     @property
     def runs(self) -> int:
@@ -97,7 +98,7 @@ class Advice(Shown):
 
     @cached_property
     def feedback(self) -> Feedback:
-        """How much to have judged: the least that keeps nine tenths of the best gain."""
+        """How much to have judged: the least that keeps 95% of the best gain."""
         most = max(each.gain for each in self.by_feedback)
         ordered = sorted(self.by_feedback, key=lambda each: each.judged or 0.0)
         enough = next(each for each in ordered if each.gain >= most - (1 - _ENOUGH) * abs(most))
@@ -118,20 +119,19 @@ class Advice(Shown):
         price = "" if case.judge_price == 0 else f", judge_price={case.judge_price:g}"
         return f"fb.Session({costs!r}, {bar}{policy}, horizon={case.horizon:_}{worth}{price})"
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row per policy and day: spend and its 80% interval, and each option's share."""
+    def to_polars(self, table: Literal["days", "plans"] = "days") -> pl.DataFrame:
+        """Return a tidy table.
+
+        "days": a row per policy and day, with spend, its 80% interval, and each option's share. "plans": a
+        row per plan, as in `plans` and then `by_feedback`.
+        """
         import polars as pl
 
-        rows = []
-        for trial in self.trials:
-            spend = trial.by_day @ self.case.costs
-            low, high = np.percentile(spend, [10, 90], axis=0)
-            shares = trial.by_day.mean(axis=0) / self.case.volume
-            for day in range(self.case.days):
-                row = {"policy": trial.policy, "day": day + 1, "spend": float(spend[:, day].mean())}
-                row |= {"spend_p10": float(low[day]), "spend_p90": float(high[day])}
-                named = zip(self.case.names, shares[day].tolist(), strict=True)
-                rows.append(row | {f"share {name}": share for name, share in named})
+        if table == "plans":
+            return pl.DataFrame([_plan_row(each) for each in (*self.plans, *self.by_feedback)])
+        if table != "days":
+            raise InputError(f"table must be 'days' or 'plans', but it is {table!r}")
+        rows = [row for trial in self.trials for row in _day_rows(trial)]
         return pl.DataFrame(rows)
 
     def plot(self) -> Figure:
@@ -210,6 +210,18 @@ def advise(
     case = case_of(
         costs, volume, alpha, quality, guesses, log, columns, days, now, feedback, judge_price, worth
     )
+    return advise_on(case, policies, runs, seed, workers, progress)
+
+
+def advise_on(
+    case: Case,
+    policies: Sequence[str | Policy] = POLICIES,
+    runs: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = True,
+) -> Advice:
+    """Return the advice on a case that is checked; the rest is as for `advise`."""
     chosen = _policies(policies, case)
     count = default_runs(len(case.names)) if runs is None else check_count("runs", runs)
     threads = None if workers is None else check_count("workers", workers)
@@ -229,7 +241,7 @@ def advise(
             trials = (run(case, best, drawn), first, *(each for each in others if each is not others[better]))
         judging = [run(case, best, few, share) for share in shares]
         problems = [truth.problem for truth in drawn]
-        ideal, learned = knowing(case, problems), outcome_of(trials[0])
+        ideal, learned = knowing(case, problems), expectation_of(trials[0])
         verdict = before_learning(case, problems, ideal)
         if verdict is None:
             lost = learned.gain <= 0 or (learned.knows or 0.0) < 0.5
@@ -241,15 +253,39 @@ def advise(
         verdict=verdict,
         trials=trials,
         judging=tuple(judging),
-        outcomes=(
-            *map(outcome_of, trials),
+        plans=(
+            *map(expectation_of, trials),
             *(always(case, problems, option) for option in held),
             ideal,
         ),
-        by_feedback=tuple(map(outcome_of, (trials[0].first(len(few)), *judging))),
+        by_feedback=tuple(map(expectation_of, (trials[0].first(len(few)), *judging))),
         standings=standings(case, problems),
         bars=bars(case, problems),
     )
+
+
+def _plan_row(each: Expectation) -> dict[str, Any]:
+    days = each.days_to_know or Spread(math.nan, math.nan, math.nan)
+    parts = {"spend": each.spend, "quality": each.quality, "days_to_know": days}
+    row: dict[str, Any] = {"plan": each.plan}
+    row["feedback"] = None if each.feedback is None else str(each.feedback)
+    for name, values in parts.items():
+        row |= {name: values.middle, f"{name}_p10": values.low, f"{name}_p90": values.high}
+    row |= {"saving": each.saving, "lack": each.lack, "gain": each.gain, "gain_error": each.error}
+    learned = {"knows": each.knows, "ends_right": each.ends_right, "judged": each.judged}
+    return row | {name: math.nan if value is None else value for name, value in learned.items()}
+
+
+def _day_rows(trial: Trial) -> Iterator[dict[str, Any]]:
+    case = trial.case
+    spend = trial.by_day @ case.costs
+    low, high = np.percentile(spend, [10, 90], axis=0)
+    shares = trial.by_day.mean(axis=0) / case.volume
+    for day in range(case.days):
+        row = {"policy": trial.policy, "day": day + 1, "spend": float(spend[:, day].mean())}
+        row |= {"spend_p10": float(low[day]), "spend_p90": float(high[day])}
+        named = zip(case.names, shares[day].tolist(), strict=True)
+        yield row | {f"share {name}": share for name, share in named}
 
 
 class _Runs:
@@ -291,7 +327,7 @@ def _better(first: Trial, others: Sequence[Trial]) -> int | None:
 
 
 def _pays_after(trial: Trial) -> float | None:
-    """Return after how many days learning has gained more than it cost, and goes on to; None if it does not."""
+    """Return after how many days learning has gained more than it cost, for good; None if it does not."""
     case = trial.case
     uses = trial.by_day.cumsum(axis=1)
     judging = float(trial.judging.mean()) / case.horizon

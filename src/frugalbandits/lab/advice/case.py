@@ -1,4 +1,4 @@
-"""What advice is asked about: options, what is believed of them, the bar, the volume; checked in one place."""
+"""What advice is asked about: options, what is believed of them, the bar, the volume; all of it checked."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Trial:
     @cached_property
     def judging(self) -> NDArray[np.float64]:
         """What judgements cost in each run."""
-        return self.judged * self.case.judge_price
+        return np.asarray(self.judged * self.case.judge_price, np.float64)
 
     @cached_property
     def spend(self) -> NDArray[np.float64]:
@@ -114,12 +114,12 @@ class Trial:
     @cached_property
     def quality(self) -> NDArray[np.float64]:
         """The mean quality of each run."""
-        return (self.pulls[:, -1] * self.means).sum(axis=1) / self.times[-1]
+        return np.asarray((self.pulls[:, -1] * self.means).sum(axis=1) / self.times[-1])
 
     @cached_property
     def lack(self) -> NDArray[np.float64]:
         """What each run lacks of good enough, a decision."""
-        return (self.pulls[:, -1] * self.gaps).sum(axis=1) / self.times[-1]
+        return np.asarray((self.pulls[:, -1] * self.gaps).sum(axis=1) / self.times[-1])
 
     @cached_property
     def loss(self) -> NDArray[np.float64]:
@@ -127,7 +127,7 @@ class Trial:
 
         A cheaper option that is not good enough saves nothing here.
         """
-        return (self.pulls[:, -1] * self.losses).sum(axis=1) + self.judging
+        return np.asarray((self.pulls[:, -1] * self.losses).sum(axis=1) + self.judging)
 
     @cached_property
     def losses(self) -> NDArray[np.float64]:
@@ -170,7 +170,7 @@ def _right(problem: Problem) -> NDArray[np.bool_]:
 def _ends_on(times: NDArray[np.int64], pulls: NDArray[np.int64]) -> NDArray[np.int64]:
     late = max(int(np.searchsorted(times, _LATE * times[-1], side="right")) - 1, 0)
     before = pulls[:, late] if late < len(times) - 1 else 0
-    return np.argmax(pulls[:, -1] - before, axis=1).astype(np.int64)
+    return np.asarray(np.argmax(pulls[:, -1] - before, axis=1), np.int64)
 
 
 def known_after(

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from frugalbandits.lab.advice.case import Case
-from frugalbandits.lab.advice.outcome import Outcome
+from frugalbandits.lab.advice.expectations import Expectation
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.text import percent, readable
+from frugalbandits.lab.text import percent, readable, shown
 
 __all__ = ["LEAST_GAIN", "SURE", "Kind", "Verdict", "before_learning", "judged_by"]
 
@@ -37,7 +37,7 @@ class Verdict(NamedTuple):
     words: str
 
 
-def before_learning(case: Case, problems: Sequence[Problem], ideal: Outcome) -> Verdict | None:
+def before_learning(case: Case, problems: Sequence[Problem], ideal: Expectation) -> Verdict | None:
     """Return the verdict where no simulation is needed for it; `ideal` is what knowing everything gains."""
     if case.costs.max() == case.costs.min():
         best = case.names[case.safe]
@@ -54,9 +54,7 @@ def before_learning(case: Case, problems: Sequence[Problem], ideal: Outcome) -> 
         used = ", which you use now," if likely == case.now else ""
         cheaper = bool((case.costs < case.costs[likely]).any())
         why = "no cheaper option is good enough" if cheaper else "it is the cheapest of all"
-        return _no(
-            "only one is good enough", f"{name}{used} is the one to use{often}: {why}. Go on with it"
-        )
+        return _no("only one is good enough", f"{name}{used} is the one to use{often}: {why}. Go on with it")
     if chance >= SURE and not case.certain:
         words = f"what you told leaves little doubt: {name} is the one to use{often}. Use it at once"
         return _no("known already", f"{words}, and judge a sample of it to see that it stays so")
@@ -71,8 +69,8 @@ def before_learning(case: Case, problems: Sequence[Problem], ideal: Outcome) -> 
     return None
 
 
-def judged_by(case: Case, learned: Outcome, ideal: Outcome, pays_after: float | None) -> Verdict:
-    """Return the verdict on what learning comes to; `pays_after` are the days after which it does, if known."""
+def judged_by(case: Case, learned: Expectation, ideal: Expectation, pays_after: float | None) -> Verdict:
+    """Return the verdict on what learning comes to; it pays after `pays_after` days, if that is known."""
     held = case.names[case.anchor]
     period = f"{case.horizon:,} decisions in {case.days:,} days"
     knows = learned.knows or 0.0
@@ -93,22 +91,19 @@ def judged_by(case: Case, learned: Outcome, ideal: Outcome, pays_after: float | 
             f"learning costs more than it gains against always {held} in {period}: "
             f"{readable(-learned.gain)} more, where a unit of quality counts {readable(case.worth)}; {later}",
         )
-    days = learned.days_to_know
-    when = "within the period in most cases"
-    if days is not None and np.isfinite(days.middle):
-        when = f"after about {readable(days.middle)} days"
     saved = (
         f"saves {percent(learned.saving)} of the spend on always {held}"
         if learned.saving >= 0.005
-        else f"spends {percent(-learned.saving)} more than always {held}, which is not good enough"
+        else f"spends {percent(max(-learned.saving, 0.0))} more than always {held}, which is not good enough"
     )
-    unsure = "" if knows >= 0.5 else f", although only {percent(knows)} of the runs know by then what to use"
-    if knows < 0.5:
-        when = "later than that"
+    days = learned.days_to_know
+    when = f"but only {percent(knows)} of the runs know within {case.days:,} days what to use"
+    if knows >= 0.5 and days is not None:
+        when = f"and knows what to use after about {shown(days.middle)} days"
     return Verdict(
         "worth it",
         True,
-        f"worth it: it {saved} and knows what to use {when}{unsure}; that gains "
+        f"worth it: it {saved}, {when}; counting only what is good enough, it gains "
         f"{percent(learned.gain / ideal.gain)} of what knowing everything from the start would",
     )
 

@@ -14,7 +14,17 @@ from frugalbandits.lab.advice.case import Case, Feedback
 from frugalbandits.lab.advice.trial import Trial, lost_on
 from frugalbandits.lab.problem import Problem
 
-__all__ = ["Bar", "Outcome", "Spread", "Standing", "always", "bars", "knowing", "outcome_of", "standings"]
+__all__ = [
+    "Bar",
+    "Expectation",
+    "Spread",
+    "Standing",
+    "always",
+    "bars",
+    "expectation_of",
+    "knowing",
+    "standings",
+]
 
 Floats = NDArray[np.float64]
 _ALPHAS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
@@ -29,14 +39,14 @@ class Spread(NamedTuple):
     high: float
 
 
-class Outcome(NamedTuple):
+class Expectation(NamedTuple):
     """What a plan comes to over the whole period.
 
-    `spend` and `quality` have the mean as their middle, `days_to_know` the median. `saving` is the share saved
-    of the spend on the option that the case is held against. `gain` is by how much less is lost than with that
-    option, in money: cost above the right option's, and what a lack of quality is worth; what is saved with
-    an option that is not good enough is no gain. `error` is its standard error. `lack` is by how much a
-    decision misses good enough, on average.
+    `spend` and `quality` have the mean as their middle, `days_to_know` the median. `saving` is the share
+    saved of the spend on the option that the case is held against. `gain` is by how much less is lost than
+    with that option, in money: cost above the right option's, and what a lack of quality is worth; what is
+    saved with an option that is not good enough is no gain. `error` is its standard error. `lack` is by how
+    much a decision misses good enough, on average.
     """
 
     plan: str
@@ -88,11 +98,13 @@ def middle_of(values: Floats) -> Spread:
     return Spread(float(median), float(low), float(high))
 
 
-def outcome_of(trial: Trial) -> Outcome:
+def expectation_of(trial: Trial) -> Expectation:
     """Return what a policy comes to."""
     case = trial.case
     days = trial.known / case.volume
-    return _held(case, trial.problems, trial.policy, trial.spend, trial.loss, trial.lack, trial.quality)._replace(
+    return _held(
+        case, trial.problems, trial.policy, trial.spend, trial.loss, trial.lack, trial.quality
+    )._replace(
         feedback=trial.feedback,
         days_to_know=middle_of(days),
         knows=float(np.isfinite(days).mean()),
@@ -101,17 +113,17 @@ def outcome_of(trial: Trial) -> Outcome:
     )
 
 
-def always(case: Case, problems: Sequence[Problem], option: int) -> Outcome:
+def always(case: Case, problems: Sequence[Problem], option: int) -> Expectation:
     """Return what it comes to to use one option throughout."""
     return _throughout(case, problems, f"always {case.names[option]}", [option] * len(problems))
 
 
-def knowing(case: Case, problems: Sequence[Problem]) -> Outcome:
+def knowing(case: Case, problems: Sequence[Problem]) -> Expectation:
     """Return what it would come to if all were known from the start."""
     return _throughout(case, problems, "all known at once", [problem.optimal_arm for problem in problems])
 
 
-def _throughout(case: Case, problems: Sequence[Problem], plan: str, used: Sequence[int]) -> Outcome:
+def _throughout(case: Case, problems: Sequence[Problem], plan: str, used: Sequence[int]) -> Expectation:
     pairs = list(zip(problems, used, strict=True))
     lack = np.array([problem.quality_gaps[arm] for problem, arm in pairs])
     quality = np.array([problem.means[arm] for problem, arm in pairs])
@@ -127,11 +139,11 @@ def _held(
     loss: Floats,
     lack: Floats,
     quality: Floats,
-) -> Outcome:
+) -> Expectation:
     """Return what a plan comes to, held against always using the anchor."""
     cost = float(case.costs[case.anchor]) * case.horizon
     gain = np.array([lost_on(problem)[case.anchor] for problem in problems]) * case.horizon - loss
-    return Outcome(
+    return Expectation(
         plan=plan,
         spend=spread(spend),
         saving=float(1.0 - spend.mean() / cost) if cost > 0 else 0.0,
