@@ -246,7 +246,8 @@ def advise_on(
         if verdict is None:
             lost = learned.gain <= 0 or (learned.knows or 0.0) < 0.5
             pays = _pays_after(run(replace(case, days=_LONGER * case.days), best, few)) if lost else None
-            verdict = judged_by(case, learned, ideal, pays)
+            good = float(np.mean([problem.feasible[case.anchor] for problem in problems]))
+            verdict = judged_by(case, learned, ideal, good, pays)
     held = dict.fromkeys(each for each in (case.now, case.safe) if each is not None)
     return Advice(
         case=case,

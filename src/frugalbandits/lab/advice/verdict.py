@@ -10,9 +10,9 @@ import numpy as np
 from frugalbandits.lab.advice.case import Case
 from frugalbandits.lab.advice.expectations import Expectation
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.text import percent, readable, shown
+from frugalbandits.lab.text import counted, percent, readable, shown
 
-__all__ = ["LEAST_GAIN", "SURE", "Kind", "Verdict", "before_learning", "judged_by"]
+__all__ = ["FEWEST", "LEAST_GAIN", "NOTED", "SURE", "Kind", "Verdict", "before_learning", "judged_by"]
 
 Kind = Literal[
     "worth it",
@@ -25,6 +25,10 @@ Kind = Literal[
 ]
 #: Knowing everything must gain this share of the spend, or there is too little to gain.
 LEAST_GAIN = 0.05
+#: A lack of quality from which on it is told.
+NOTED = 0.01
+#: Decisions an option that are the least to learn from.
+FEWEST = 30
 #: How likely an option must be the one to use for the answer to be known.
 SURE = 0.95
 
@@ -69,35 +73,49 @@ def before_learning(case: Case, problems: Sequence[Problem], ideal: Expectation)
     return None
 
 
-def judged_by(case: Case, learned: Expectation, ideal: Expectation, pays_after: float | None) -> Verdict:
-    """Return the verdict on what learning comes to; it pays after `pays_after` days, if that is known."""
+def judged_by(
+    case: Case, learned: Expectation, ideal: Expectation, good: float, pays_after: float | None
+) -> Verdict:
+    """Return the verdict on what learning comes to.
+
+    `good` is how likely what it is held against is good enough; it pays after `pays_after` days, if ever.
+    """
     held = case.names[case.anchor]
-    period = f"{case.horizon:,} decisions in {case.days:,} days"
+    period = f"{counted(case.horizon, 'decision')} in {counted(case.days, 'day')}"
     knows = learned.knows or 0.0
     later = (
-        f"it pays after about {readable(pays_after)} days"
+        f"it pays after about {counted(round(pays_after), 'day')}"
         if pays_after is not None
-        else "ten times as many do not make up for it either"
+        else "ten times the period does not make up for it either"
     )
+    if case.horizon < FEWEST * len(case.names):
+        return _no(
+            "too few decisions",
+            f"{period} are too few to tell {counted(len(case.names), 'option')} apart: {FEWEST} an option "
+            "are the least",
+        )
     if knows < 0.5 and learned.gain < 0.5 * ideal.gain:
         return _no(
             "too few decisions",
-            f"{period} are too few: only {percent(knows)} of the runs know by then what to use, and of what "
-            f"there is to gain {percent(max(learned.gain / ideal.gain, 0.0))} is gained; {later}",
+            f"{period} are too few: {percent(knows)} of the runs know by then what to use, and "
+            f"{percent(max(learned.gain / ideal.gain, 0.0))} of what there is to gain is gained; {later}",
         )
     if learned.gain <= 0:
         return _no(
             "learning costs more",
-            f"learning costs more than it gains against always {held} in {period}: "
-            f"{readable(-learned.gain)} more, where a unit of quality counts {readable(case.worth)}; {later}",
+            f"learning costs more than it gains over always {held}, by {readable(-learned.gain)} with "
+            f"{period}, where a unit of quality counts {readable(case.worth)}; {later}",
         )
     saved = (
         f"saves {percent(learned.saving)} of the spend on always {held}"
         if learned.saving >= 0.005
-        else f"spends {percent(max(-learned.saving, 0.0))} more than always {held}, which is not good enough"
+        else f"spends {percent(max(-learned.saving, 0.0))} more than always {held}, which is good enough in "
+        f"{percent(good)} of the cases"
     )
+    if learned.lack >= NOTED:
+        saved += f", at {readable(learned.lack)} below the bar on average"
     days = learned.days_to_know
-    when = f"but only {percent(knows)} of the runs know within {case.days:,} days what to use"
+    when = f"but only {percent(knows)} of the runs know within {counted(case.days, 'day')} what to use"
     if knows >= 0.5 and days is not None:
         when = f"and knows what to use after about {shown(days.middle)} days"
     return Verdict(
