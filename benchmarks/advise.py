@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 import frugalbandits as fb
 from effort import FULL, QUICK, Effort
-from frugalbandits.lab.advice.trial import known_after, moments
+from frugalbandits.lab.advice.beliefs import Guess
+from frugalbandits.lab.advice.case import case_of
+from frugalbandits.lab.advice.expectations import Expectation, expectation_of
+from frugalbandits.lab.advice.trial import default_runs, known_after, run_trial, stretches, truths
 from report import table
 
 __all__ = ["section"]
@@ -66,7 +69,7 @@ def section(effort: Effort) -> str:
 
 
 def _parts(effort: Effort) -> Iterator[str]:
-    problems, runs, sessions, cases = (6, 60, 4, 10) if effort is QUICK else (50, 400, 40, 100)
+    problems, runs, sessions, cases = (6, 60, 4, 10) if effort is QUICK else (50, 300, 30, 100)
     few = min(problems, 8)
     error = 1.96 * math.sqrt(0.8 * 0.2 / cases)
     yield TEXT.format(problems=problems, volume=VOLUME, days=DAYS, runs=runs)
@@ -81,25 +84,38 @@ def family(count: int) -> list[fb.Problem]:
     return fb.random_problems(count, arms=(2, 8), alpha=(0.02, 0.3), seed=SEED, costs=(0.05, 1.0))
 
 
-def advised(problem: fb.Problem, volume: int, share: float) -> fb.Advice:
+def advised(problem: fb.Problem, volume: int, share: float) -> Expectation:
+    """Return what `fb.advise` expects of its first policy, without its side questions."""
     names = problem.names
-    return fb.advise(
+    return expected(
         dict(zip(names, problem.costs.tolist(), strict=True)),
         volume,
         problem.alpha,
-        guesses=dict(zip(names, problem.means.tolist(), strict=True)),
-        days=DAYS,
-        feedback=share,
-        policies=[POLICY],
-        progress=False,
+        dict(zip(names, problem.means.tolist(), strict=True)),
+        share,
     )
 
 
+def expected(
+    costs: dict[str, float],
+    volume: int,
+    alpha: float,
+    guesses: Mapping[str, Guess],
+    share: float,
+    runs: int | None = None,
+) -> Expectation:
+    columns = ("option", "reward", "cost")
+    case = case_of(costs, volume, alpha, None, guesses, None, columns, DAYS, None, share, 0.0, None)
+    count = default_runs(len(costs), case.horizon) if runs is None else runs
+    return expectation_of(run_trial(case, POLICY, truths(case, count, 0), 0))
+
+
 def happens(
-    problem: fb.Problem, times: NDArray[np.int64], share: float, runs: int, seed: int
+    problem: fb.Problem, share: float, runs: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what runs in a world spend, and after how many decisions they know."""
     world = fb.World(problem, feedback=share)
+    times = stretches(VOLUME * DAYS)
     result = fb.simulate(
         world, POLICY, int(times[-1]), runs, seed, checkpoints=times.tolist(), progress=False
     )
@@ -121,12 +137,10 @@ def against_worlds(count: int, runs: int) -> str:
         began = time.process_time()
         advice = advised(problem, VOLUME, share)
         seconds.append(time.process_time() - began)
-        spend, known = happens(problem, moments(advice.case), share, runs, SEED + 1 + number)
-        days = advice.learned.days_to_know
+        spend, known = happens(problem, share, runs, SEED + 1 + number)
+        days = advice.days_to_know
         assert days is not None
-        found.append(
-            Near((advice.learned.spend.middle, float(spend.mean())), (days.middle, median(known) / VOLUME))
-        )
+        found.append(Near((advice.spend.middle, float(spend.mean())), (days.middle, median(known) / VOLUME)))
     rows = [
         _row("spend", [each.spend_ratio for each in found], [near(*each.spend, 0.0) for each in found]),
         _row(
@@ -136,8 +150,8 @@ def against_worlds(count: int, runs: int) -> str:
             [near(*each.days, 0.0) for each in found],
         ),
     ]
-    words = f"\n\nAdvice took {np.median(seconds):.1f} s of one core (median), {max(seconds):.1f} s at most."
-    return table(_HEADS, rows) + words
+    taken = f"{np.median(seconds):.1f} s of one core (median), {max(seconds):.1f} s at most"
+    return f"{table(_HEADS, rows)}\n\nWhat is expected took {taken}."
 
 
 def against_sessions(count: int, sessions: int) -> str:
@@ -147,7 +161,7 @@ def against_sessions(count: int, sessions: int) -> str:
         advice = advised(problem, volume, 1.0)
         spends = [_session(problem, volume * DAYS, 1_000 * number + each) for each in range(sessions)]
         error = float(np.std(spends)) / math.sqrt(sessions)
-        told, seen = advice.learned.spend.middle, float(np.mean(spends))
+        told, seen = advice.spend.middle, float(np.mean(spends))
         rows.append([str(number + 1), f"{told:,.1f}", f"{seen:,.1f} ± {error:,.1f}", f"{told / seen:.3f}"])
     return table(["problem", "advised spend", "sessions", "ratio"], rows)
 
@@ -176,12 +190,12 @@ def coverage(cases: int) -> str:
         alpha = float(rng.uniform(0.02, 0.3))
         guesses = {name: (float(a), float(b)) for name, a, b in zip(names, low, high, strict=True)}
         prices = dict(zip(names, costs.tolist(), strict=True))
-        advice = fb.advise(prices, VOLUME, alpha, guesses=guesses, policies=[POLICY], runs=80, progress=False)
+        advice = expected(prices, VOLUME, alpha, guesses, 1.0, runs=80)
         problem = fb.Problem(rng.uniform(low, high), costs, alpha, names)
-        spend, known = happens(problem, moments(advice.case), 1.0, 1, SEED + number)
-        days = advice.learned.days_to_know
+        spend, known = happens(problem, 1.0, 1, SEED + number)
+        days = advice.days_to_know
         assert days is not None
-        inside["spend"] += advice.learned.spend.low <= spend[0] <= advice.learned.spend.high
+        inside["spend"] += advice.spend.low <= spend[0] <= advice.spend.high
         inside["days to know"] += days.low <= known[0] / VOLUME <= days.high
     rows = [[what, f"{count / cases:.0%}"] for what, count in inside.items()]
     return table(["80% interval of", "covers"], rows)

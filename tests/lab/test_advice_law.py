@@ -15,7 +15,7 @@ from scipy import stats
 
 import frugalbandits as fb
 from frugalbandits.lab.advice.case import case_of
-from frugalbandits.lab.advice.trial import KNOWS, known_after, moments, run_trial, truths
+from frugalbandits.lab.advice.trial import KNOWS, known_after, moments, run_trial, stretches, truths
 
 COLUMNS = ("option", "reward", "cost")
 FEW = 4.9  # standard errors: a false alarm in a million
@@ -68,7 +68,8 @@ def test_spend_and_days_to_know_are_those_of_simulation(feedback):
         trial, result = both(problem, "voi-cs", 120, 20, feedback, 200)
         assert apart(trial.spend, result.spend[:, -1]) < FEW
         right = np.tile(problem.feasible & (problem.costs <= problem.costs[problem.optimal_arm]), (200, 1))
-        known = known_after(result.times, result.pulls, right)[0]
+        ends = stretches(trial.case.horizon)
+        known = known_after(ends, result.pulls[:, np.searchsorted(result.times, ends)], right)[0]
         capped = [np.minimum(each, 2.0 * trial.case.horizon) for each in (trial.known, known)]
         assert stats.ks_2samp(*capped).pvalue > 1e-5
         told, seen = (float(np.median(each)) for each in capped)

@@ -105,8 +105,8 @@ def advise(
 
     What may be true is drawn from the guesses, once a run, and a session is simulated in it: expected spend,
     saving, quality, how much feedback it takes, and when it is not worth it. It knows from when on at least
-    95% of the decisions of every stretch of time (each a 20th longer than all before it) go to the option
-    that it ends on; days to know is the median of the runs.
+    95% of the decisions of every stretch of time (a 20th of all before it) go to the option that it ends on;
+    days to know is the median of the runs.
     """
     chosen = chosen_policies(policy or list(POLICIES))
     if alpha is not None and quality is not None:

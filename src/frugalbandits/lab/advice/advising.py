@@ -223,7 +223,7 @@ def advise_on(
 ) -> Advice:
     """Return the advice on a case that is checked; the rest is as for `advise`."""
     chosen = _policies(policies, case)
-    count = default_runs(len(case.names)) if runs is None else check_count("runs", runs)
+    count = default_runs(len(case.names), case.horizon) if runs is None else check_count("runs", runs)
     threads = None if workers is None else check_count("workers", workers)
     check_seed(seed)
     drawn = truths(case, count, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,27 +20,41 @@ from frugalbandits.lab.driver import Drive, prepare
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.running import label, run_all
 
-__all__ = ["KNOWS", "Trial", "default_runs", "known_after", "lost_on", "moments", "run_trial", "truths"]
+__all__ = [
+    "KNOWS",
+    "Trial",
+    "default_runs",
+    "known_after",
+    "lost_on",
+    "moments",
+    "run_trial",
+    "stretches",
+    "truths",
+]
 
 #: The share of decisions that go to the option it ends on, from when on it knows.
 KNOWS = 0.95
 _STRETCH = 1.05  # how much longer each stretch is whose decisions are counted
 _FIRST = 10  # decisions of the first stretch
 _LATE = 0.9  # of the decisions have been made when it begins to end
-# What a run takes grows with the square of the options; the whole is to take less than ten seconds.
+# What a run takes grows with the square of the options, and with the digits of the horizon beyond 4.5; the
+# whole is to take less than ten seconds.
 _BUDGET, _START, _SQUARE = 5_000.0, 10.0, 0.5  # milliseconds
-_FEWEST, _MOST = 30, 300
+_FEWEST, _MOST, _DIGITS = 30, 300, 4.5
 
 
-def default_runs(arms: int) -> int:
+def default_runs(arms: int, horizon: int) -> int:
     """Return how many runs are made where nothing is said: the same on every machine.
 
     Examples
     --------
-    >>> default_runs(2), default_runs(6), default_runs(12), default_runs(40)
-    (300, 178, 60, 30)
+    >>> [default_runs(arms, 30_000) for arms in (2, 6, 12, 40)]
+    [300, 178, 60, 30]
+    >>> default_runs(2, 300_000_000)
+    159
     """
-    return int(min(max(_BUDGET / (_START + _SQUARE * arms**2), _FEWEST), _MOST))
+    runs = min(_BUDGET / (_START + _SQUARE * arms**2), _MOST)
+    return int(max(runs / max(math.log10(horizon) / _DIGITS, 1.0), _FEWEST))
 
 
 def truths(case: Case, runs: int, seed: int) -> list[Truth]:
@@ -47,12 +62,23 @@ def truths(case: Case, runs: int, seed: int) -> list[Truth]:
     return [case.truth(np.random.default_rng(_streams(seed, run)[0])) for run in range(runs)]
 
 
+def stretches(horizon: int) -> NDArray[np.int64]:
+    """Return the ends of stretches of time: ten decisions, and then a 20th of all before, at most.
+
+    Examples
+    --------
+    >>> stretches(14).tolist(), len(stretches(30_000)), stretches(3).tolist()
+    ([10, 11, 12, 13, 14], 162, [3])
+    """
+    first = min(_FIRST, horizon)
+    steps = math.ceil(math.log(horizon / first) / math.log(_STRETCH))
+    return np.unique(np.round(np.geomspace(first, horizon, steps + 1)).astype(np.int64))
+
+
 def moments(case: Case) -> NDArray[np.int64]:
-    """Return the times at which uses are counted: the ends of the days, and stretches that grow by 5%."""
+    """Return the times at which uses are counted: the ends of stretches, and of days."""
     days = case.volume * np.arange(1, case.days + 1, dtype=np.int64)
-    steps = int(np.log(max(case.horizon / _FIRST, 1.0)) / np.log(_STRETCH)) + 1
-    grown = np.round(np.geomspace(min(_FIRST, case.horizon), case.horizon, steps + 1)).astype(np.int64)
-    return np.unique(np.concatenate([days, grown]))
+    return np.unique(np.concatenate([days, stretches(case.horizon)]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +170,8 @@ class Trial:
     def known(self) -> NDArray[np.float64]:
         """After how many decisions each run knew; inf where it did not."""
         right = np.array([_right(problem) for problem in self.problems])
-        return known_after(self.times, self.pulls, right)[0]
+        ends = stretches(self.case.horizon)
+        return known_after(ends, self.pulls[:, np.searchsorted(self.times, ends)], right)[0]
 
     @cached_property
     def ends_right(self) -> NDArray[np.bool_]:
@@ -155,7 +182,8 @@ class Trial:
     @cached_property
     def ends_on(self) -> NDArray[np.int64]:
         """The option that each run ends on: the most used one of the last tenth."""
-        return _ends_on(self.times, self.pulls)
+        ends = stretches(self.case.horizon)
+        return _ends_on(ends, self.pulls[:, np.searchsorted(self.times, ends)])
 
 
 def lost_on(problem: Problem) -> NDArray[np.float64]:
