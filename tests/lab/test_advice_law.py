@@ -52,7 +52,7 @@ def apart(one, other):
 @pytest.mark.parametrize("problem", PROBLEMS, ids=["three", "four"])
 def test_uses_and_judgements_have_the_law_of_worlds(problem, policy, feedback):
     """Silent options rest at 3% judged: what a session does where little is heard."""
-    trial, result = both(problem, policy, 30, 10, feedback, 400)
+    trial, result = both(problem, policy, 30, 10, feedback, 250)
     assert np.array_equal(trial.times, result.times)
     assert (trial.pulls.sum(axis=2) == trial.times).all()
     for time in (len(trial.times) // 3, len(trial.times) // 2, -1):

@@ -46,6 +46,7 @@ SHARES: tuple[Feedback, ...] = (1.0, 0.1, 0.01, "wanted")
 _PART = 4  # a side question gets one run in so many
 _FEWEST = 20
 _ENOUGH = 0.95  # of the best gain: less feedback will do where it keeps so much
+_NEARLY = 0.005  # of quality: so much less will do as well
 _LONGER = 10  # times the period, to see when it pays
 _ERRORS = 2.0  # standard errors by which another policy must be better than the first
 
@@ -98,11 +99,17 @@ class Advice(Shown):
 
     @cached_property
     def feedback(self) -> Feedback:
-        """How much to have judged: the least that keeps 95% of the best gain."""
+        """How much to have judged: the least that keeps 95% of the best gain, and nearly the quality."""
         most = max(each.gain for each in self.by_feedback)
-        ordered = sorted(self.by_feedback, key=lambda each: each.judged or 0.0)
-        enough = next(each for each in ordered if each.gain >= most - (1 - _ENOUGH) * abs(most))
-        return enough.feedback or 1.0
+        gains = [each for each in self.by_feedback if each.gain >= most - (1 - _ENOUGH) * abs(most)]
+        least = min(each.lack for each in gains)
+        good = [each for each in gains if each.lack <= least + _NEARLY]
+        return min(good, key=lambda each: each.judged or 0.0).feedback or 1.0
+
+    def gains_more(self, place: int) -> float:
+        """Return by how much the advised policy gains more than another one, in the same truths."""
+        other = self.trials[place]
+        return float(other.loss.mean() - self.trials[0].first(other.runs).loss.mean())
 
     @property
     def session(self) -> str:

@@ -34,7 +34,7 @@ def advice_report(advice: Advice, width: int) -> Group:
         Text(title, _BOLD),
         _options(advice.standings, width),
         Text(),
-        Text(f"over {counted(case.days, 'day')}, mean [80% of the runs]", _BOLD),
+        Text(f"over {counted(case.days, 'day')}, mean [80% of the runs]{_of_others(advice)}", _BOLD),
         _plans(case, advice.plans, width),
         Text(),
         Text(f"how much must be judged, with {printable(learned.plan)} ({counted(few)})", _BOLD),
@@ -48,6 +48,11 @@ def advice_report(advice: Advice, width: int) -> Group:
         Text(printable(advice.session), _BOLD),
         Text(_notes(advice), _DIM),
     )
+
+
+def _of_others(advice: Advice) -> str:
+    fewer = [trial.runs for trial in advice.trials[1:] if trial.runs < advice.runs]
+    return f"; the other policies {counted(fewer[0])}" if fewer else ""
 
 
 def _options(rows: Sequence[Standing], width: int) -> RenderableType:
@@ -173,12 +178,12 @@ def _what_to_do(advice: Advice) -> str:
         judge = "judge what the session asks for (decision.wanted)"
     else:
         judge = f"judge {percent(float(advice.feedback))} of the decisions"
-    verdicts = [row for row in advice.plans[1:] if row.days_to_know and "conclusion" in row.plan]
     other = ""
-    for row in verdicts:
-        more = advice.learned.gain - row.gain
-        other = f"; for a verdict, {printable(row.plan)}, which gains {readable(abs(more))} "
-        other += "less" if more >= 0 else "more, but not clearly so"
+    for place, trial in enumerate(advice.trials):
+        if place > 0 and "goal=conclusion" in trial.policy:
+            more = advice.gains_more(place)
+            other += f"; where you want a conclusion, {printable(trial.policy)}, which gains "
+            other += f"{readable(abs(more))} {'less' if more >= 0 else 'more, but not clearly so'}"
     lead = "policy" if advice.verdict.worth_it else "if you learn all the same: policy"
     return f"{lead} {printable(advice.policy)}, and {judge}{other}"
 
