@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import advise
 import before
 import bounds
 import growth
@@ -36,6 +37,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "startup": startup.section,
     "ratings": ratings.section,
     "bounds": bounds.section,
+    "advise": advise.section,
     "service": service.section,
     "install": install.section,
     "before": before.section,

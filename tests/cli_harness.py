@@ -78,6 +78,10 @@ FEW: dict[tuple[str, ...], tuple[str, ...]] = {
     ("instances",): (),
     ("simulate",): ("goodreads", "nu1", *SMALL),
     ("bounds",): ("goodreads", "--horizon", "2000", "--simulate", "--policy", "etc-cs", "--runs", "3"),
+    ("advise",): (
+        *("--cost", "small=0.2", "--cost", "large=3", "--guess", "small=0.6..0.8", "--alpha", "0.2"),
+        *("--volume", "200", "--days", "5", "--policy", "etc-cs", "--runs", "20"),
+    ),
     ("reproduce",): ("cost-biased", "--runs", "2", "--horizon", "1000", "--out", "out"),
     ("leaderboard",): ("tables", "--quick", "--policy", "etc-cs", "--policy", "pe-cs", "--runs", "1"),
     ("instance", "movielens"): ("--ratings", "ratings.csv", "--movies", "movies.csv"),

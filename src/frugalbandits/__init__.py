@@ -53,6 +53,7 @@ from frugalbandits.errors import (
 if TYPE_CHECKING:
     from frugalbandits.client import AsyncClient, Client
     from frugalbandits.lab import bounds
+    from frugalbandits.lab.advice import Advice, advise
     from frugalbandits.lab.comparison import Comparison, compare
     from frugalbandits.lab.instances import (
         instance,
@@ -86,6 +87,7 @@ __all__ = [
     "TSCS",
     "UCBCS",
     "VOICS",
+    "Advice",
     "ArmReport",
     "Arrival",
     "AsyncClient",
@@ -131,6 +133,7 @@ __all__ = [
     "World",
     "WorldResult",
     "__version__",
+    "advise",
     "bounds",
     "compare",
     "instance",
@@ -148,6 +151,7 @@ __all__ = [
 
 # Where the names of the wings live. A wing is called as the extra that brings what it needs.
 _WINGS = {
+    "Advice": "lab.advice",
     "Arrival": "lab.worlds",
     "AsyncClient": "client",
     "Bernoulli": "lab.rewards",
@@ -166,6 +170,7 @@ _WINGS = {
     "TwoPoint": "lab.rewards",
     "World": "lab.worlds",
     "WorldResult": "lab.worlds",
+    "advise": "lab.advice",
     "bounds": "lab",
     "compare": "lab.comparison",
     "instance": "lab.instances",

@@ -9,6 +9,7 @@ __all__ = ["LAB", "app", "kept", "serving", "stand_in", "tokens"]
 
 #: The commands of the lab.
 LAB = (
+    "advise",
     "bounds",
     "instance",
     "instances",

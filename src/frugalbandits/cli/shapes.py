@@ -15,6 +15,7 @@ from frugalbandits.cli.documents import document, plain
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.quality import AtLeast, Quality, quality_to_dict
 from frugalbandits.core.registry import policy_title
+from frugalbandits.lab.advice import Advice, Expectation
 from frugalbandits.lab.bounds import Overview
 from frugalbandits.lab.bounds.side_by_side import FAMILIES, OBJECTIVES
 from frugalbandits.lab.problem import Problem
@@ -26,6 +27,7 @@ from frugalbandits.lab.text import role
 from frugalbandits.lab.worlds.result import KINDS
 
 __all__ = [
+    "advice_shape",
     "bounds_shape",
     "cell_shape",
     "document",
@@ -194,6 +196,34 @@ def bounds_shape(name: str, shown: Overview, results: Sequence[Result]) -> dict[
             for result in results
         ],
     }
+
+
+def advice_shape(advice: Advice) -> dict[str, Any]:
+    """Return advice: what was asked, the verdict, what to do, and what each plan comes to."""
+    case = advice.case
+    return {
+        **_bar(case.quality),
+        "volume": case.volume,
+        "days": case.days,
+        "now": None if case.now is None else case.names[case.now],
+        "held_against": case.names[case.anchor],
+        "feedback": case.feedback,
+        "judge_price": case.judge_price,
+        "worth": case.worth,
+        "runs": advice.runs,
+        "seed": advice.trials[0].seed,
+        "verdict": advice.verdict,
+        "advised": {"policy": advice.policy, "feedback": advice.feedback, "session": advice.session},
+        "options": advice.standings,
+        "plans": [_plan_shape(row, case.volume) for row in advice.plans],
+        "by_feedback": [_plan_shape(row, case.volume) for row in advice.by_feedback],
+        "bars": [{**row._asdict(), "quality": quality_to_dict(row.quality)} for row in advice.bars],
+    }
+
+
+def _plan_shape(row: Expectation, volume: int) -> dict[str, Any]:
+    judged = None if row.judged is None else row.judged * volume
+    return {**row._asdict(), "judged_a_day": judged}
 
 
 def genres_shape(found: GenreRatings, problem: Problem, above: float) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ __all__ = [
     "Empirical",
     "RewardModel",
     "TwoPoint",
+    "finite_draws",
     "resolve_rewards",
 ]
 
@@ -74,7 +75,7 @@ class TwoPoint(RewardModel):
                     f"rewards of {self.low} or {self.high} give no mean of {mean}, "
                     f"which {problem.names[arm]!r} has"
                 )
-        return _finite(
+        return finite_draws(
             [
                 ([self.high, self.low], [chance, 1 - chance])
                 for chance in (problem.means[problem.order] - self.low) / (self.high - self.low)
@@ -205,7 +206,7 @@ class Empirical(RewardModel):
         for arm in problem.order:
             values, counts = np.unique(self.observed[arm], return_counts=True)
             laws.append((values, counts / counts.sum()))
-        return _finite(laws)
+        return finite_draws(laws)
 
 
 def resolve_rewards(rewards: str | RewardModel) -> RewardModel:
@@ -220,7 +221,14 @@ def resolve_rewards(rewards: str | RewardModel) -> RewardModel:
     raise InputError(f"rewards is a name or a RewardModel, but it is {rewards!r}")
 
 
-def _finite(laws: Sequence[tuple[ArrayLike, ArrayLike]]) -> Draws:
+def finite_draws(laws: Sequence[tuple[ArrayLike, ArrayLike]]) -> Draws:
+    """Return rewards of finitely many values: for each arm, cheapest first, the values and their chances.
+
+    Examples
+    --------
+    >>> finite_draws([([1.0, 0.5, 0.0], [0.2, 0.4, 0.4]), ([1.0], [1.0])]).chances.tolist()
+    [0.2, 0.5, 1.0, 1.0]
+    """
     starts, values, chances = [0], [], []
     for support, probabilities in laws:
         left = np.cumsum(np.asarray(probabilities)[::-1])[::-1]

@@ -8,18 +8,19 @@ from collections.abc import Iterable, Sequence
 
 from matplotlib.figure import Figure
 
+from frugalbandits.lab.advice import Advice, Expectation
 from frugalbandits.lab.bounds import LeastRegret, Overview
 from frugalbandits.lab.bounds.side_by_side import OBJECTIVES
 from frugalbandits.lab.documents.html import fragment
 from frugalbandits.lab.documents.parts import Cell, Mark, Table
-from frugalbandits.lab.figures import Panel, plot_regret, plot_world
+from frugalbandits.lab.figures import Panel, plot_advice, plot_regret, plot_world
 from frugalbandits.lab.figures.panels import Regret, regret_of
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.text import counted, percent, readable, role, title
 from frugalbandits.lab.worlds.result import KINDS, Kind, WorldResult
 
-__all__ = ["arms_table", "figure_of", "html_of", "success", "world_figure_of"]
+__all__ = ["arms_table", "figure_of", "html_of", "plot_advice", "success", "world_figure_of"]
 
 _SHOWN: tuple[Regret, ...] = ("scaled", "summed", "cost", "quality")
 # Rows of a table in a notebook; of more arms the cheapest are shown.
@@ -83,6 +84,28 @@ def _(result: WorldResult) -> str:
     uses = [readable(count) for count in result.pulls[:, -1].mean(axis=0)]
     start = f"At the start: {_heading(result.problem)}"
     return fragment([regret, arms_table(result.problem, start, [("mean uses", uses)])])
+
+
+@html_of.register
+def _(advice: Advice) -> str:
+    heads = (
+        "plan",
+        "spend",
+        "10th percentile",
+        "90th",
+        "saving",
+        "quality",
+        "below the bar by",
+        "days to know",
+    )
+    caption = f"{advice.verdict.words}; over {counted(advice.case.days, 'day')}, {counted(advice.runs)}"
+    return fragment([_table(caption, heads, map(_plan_cells, advice.plans))])
+
+
+def _plan_cells(row: Expectation) -> list[str]:
+    days = "" if row.days_to_know is None else readable(row.days_to_know.middle)
+    money = [*map(readable, row.spend), percent(row.saving)]
+    return [row.plan, *money, readable(round(row.quality.middle, 4)), readable(row.lack), days]
 
 
 @html_of.register

@@ -1,5 +1,6 @@
 """Figures with matplotlib: instances, regret over time, bounds."""
 
+from frugalbandits.lab.figures.advice import plot_advice
 from frugalbandits.lab.figures.bounds import plot_bounds, plot_ratio
 from frugalbandits.lab.figures.panels import LEAST, LEAST_LINE, REGRETS, Panel, plot_instance, plot_regret
 from frugalbandits.lab.figures.style import SUFFIXES, save
@@ -11,6 +12,7 @@ __all__ = [
     "REGRETS",
     "SUFFIXES",
     "Panel",
+    "plot_advice",
     "plot_bounds",
     "plot_instance",
     "plot_ratio",

@@ -29,11 +29,12 @@ from frugalbandits.lab.figures.style import (
     readable_ticks,
     short_ticks,
 )
+from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.text import counted, readable, shortened, title
 from frugalbandits.lab.worlds.happenings import Drift, Outage, Price, decisions_at
 from frugalbandits.lab.worlds.result import Happened, Kind, WorldResult
 
-__all__ = ["plot_world"]
+__all__ = ["areas_of", "plot_world"]
 
 _REGRETS: dict[Kind, str] = {
     "scaled": "regret, costs scaled",
@@ -89,7 +90,8 @@ def plot_world(name: str, results: Sequence[WorldResult], regret: Kind = "scaled
         lines = textwrap.wrap(about, _LONGEST_LINE, break_long_words=False)
         scale = f"T = {first.horizon:,}, {counted(first.runs)}"
         panels[0].set_title("\n".join([*lines, scale]), fontsize=11)
-        areas = _areas(results)
+        used = np.sum([result.pulls[:, -1].mean(axis=0) for result in results], axis=0)
+        areas = areas_of(first.problem, used)
         for axes, result in zip(panels[1:], results, strict=True):
             _draw_traffic(axes, result, areas)
         for axes in panels:
@@ -133,10 +135,8 @@ def _draw_regret(axes: Axes, results: Sequence[WorldResult], regret: Kind, shown
     axes.grid(True)
 
 
-def _areas(results: Sequence[WorldResult]) -> list[tuple[str, list[int], dict[str, Any]]]:
-    """Return name, options and look of each area, the cheapest at the bottom."""
-    problem = results[0].problem
-    used = np.sum([result.pulls[:, -1].mean(axis=0) for result in results], axis=0)
+def areas_of(problem: Problem, used: NDArray[np.float64]) -> list[tuple[str, list[int], dict[str, Any]]]:
+    """Return name, options and look of each area, the cheapest at the bottom; `used` are uses of each."""
     order = problem.order.tolist()
     room = len(_AREAS)
     most = order if len(order) <= room else sorted(order, key=lambda arm: -used[arm])[: room - 1]
