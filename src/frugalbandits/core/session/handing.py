@@ -173,13 +173,14 @@ class Handing:
             mask = awake if any(awake) else mask
         if all(mask):
             return self._hand_out(metadata)
-        minds = self._policy.minds_absence
-        if self._at == len(self._ranks) and (not minds or self._repeats > 1):
+        if self._at == len(self._ranks):
             self._go_on()
         if self._at < len(self._ranks) and mask[self._ranks[self._at]]:
             return self._hand_out(metadata)
         usable = np.array(mask, np.bool_)
-        return self._replanned(metadata, usable) if minds else self._stood_in_for(metadata, usable)
+        if self._policy.minds_absence:
+            return self._replanned(metadata, usable)
+        return self._stood_in_for(metadata, usable)
 
     def _replanned(self, metadata: Any, usable: NDArray[np.bool_]) -> Decision:
         """Have a plan made for what is usable in this call, and another one in the next."""
