@@ -221,6 +221,7 @@ def drive(
     repeats = 0
     want = True
     rested = False
+    everybody = True
     epoch = -1
     alarms = raised(state)
     reference = seats.ranks[law.reference] if law.reference >= 0 else -1
@@ -249,12 +250,13 @@ def drive(
             if rests:
                 let_rest(state, mail, time, seats, up, usable)
             rested = rests
+            everybody = bool(usable.all())
         prices = path.prices[epoch]
         if moves:
             find_target(law, means, prices, path.active[epoch], up, target)
 
         # Which arm: as a session hands it out.
-        if at == len(arms):
+        if at == len(arms) and (repeats > 1 or everybody or not (rests and minds(state))):
             if repeats > 1:
                 repeats -= 1
             else:
