@@ -167,14 +167,15 @@ class Handing:
             wanted = self._wanted or rank not in self._ranks
             return self._deliver(rank, "kept: the option of an earlier decision", metadata, wanted)
         mask = [allowed[option] for option in self._ranked]
-        if self._lost_at:
+        minds, rests = self._policy.minds_absence, bool(self._lost_at)
+        if rests:
             resting = self._resting()
             awake = [each and option not in resting for each, option in zip(mask, self._ranked, strict=True)]
             mask = awake if any(awake) else mask
         if all(mask):
             return self._hand_out(metadata)
-        minds = self._policy.minds_absence
-        if self._at == len(self._ranks) and (not minds or self._repeats > 1):
+        # The usual plan goes first, but while options rest: it would begin with those again and again.
+        if self._at == len(self._ranks) and (self._repeats > 1 or not (minds and rests)):
             self._go_on()
         if self._at < len(self._ranks) and mask[self._ranks[self._at]]:
             return self._hand_out(metadata)

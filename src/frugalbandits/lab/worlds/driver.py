@@ -256,7 +256,7 @@ def drive(
             find_target(law, means, prices, path.active[epoch], up, target)
 
         # Which arm: as a session hands it out.
-        if at == len(arms) and (everybody or repeats > 1 or not minds(state)):
+        if at == len(arms) and (repeats > 1 or everybody or not (rests and minds(state))):
             if repeats > 1:
                 repeats -= 1
             else:
