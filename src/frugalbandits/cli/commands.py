@@ -14,6 +14,7 @@ LAB = (
     "instances",
     "leaderboard",
     "policies",
+    "replay",
     "reproduce",
     "session",
     "simulate",

@@ -1,5 +1,25 @@
 """The commands of the lab, registered."""
 
-from frugalbandits.cli import bounds, catalogue, leaderboard, raw, reproduce, session, simulate, warming
+from frugalbandits.cli import (
+    bounds,
+    catalogue,
+    leaderboard,
+    raw,
+    replay,
+    reproduce,
+    session,
+    simulate,
+    warming,
+)
 
-__all__ = ["bounds", "catalogue", "leaderboard", "raw", "reproduce", "session", "simulate", "warming"]
+__all__ = [
+    "bounds",
+    "catalogue",
+    "leaderboard",
+    "raw",
+    "replay",
+    "reproduce",
+    "session",
+    "simulate",
+    "warming",
+]

@@ -13,7 +13,7 @@ from frugalbandits.errors import extra_needed
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Shown", "figure_of", "world_figure_of"]
+__all__ = ["Shown", "figure_of", "replay_figure_of", "world_figure_of"]
 
 
 class Shown:
@@ -40,3 +40,11 @@ def world_figure_of(result: Any, regret: Literal["scaled", "summed", "cost", "qu
         from frugalbandits.lab import views
 
     return views.world_figure_of(result, regret)
+
+
+def replay_figure_of(replay: Any) -> Figure:
+    """Return the figure of a replay."""
+    with extra_needed("a figure"):
+        from frugalbandits.lab import views
+
+    return views.replay_figure_of(replay)

@@ -1,0 +1,128 @@
+"""Pasts like the one that was seen: what runs draw on, and the noise of the past itself by the bootstrap.
+
+An *estimator* says how a policy is run on a past; a *pool* is a past that is ready for that. The pool of the past
+itself gives the estimate. Pools of resampled pasts, each as large and drawn with replacement, give the interval.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalbandits.lab.replay.data import Floats, Ints, Log, Past, Table
+from frugalbandits.lab.replay.driver import MATCHED, TABLED, WEIGHTED, Source
+
+__all__ = ["Pool", "effective", "pool_of", "source_of", "weights_of"]
+
+_NO_INTS = np.zeros(0, np.int64)
+_NO_FLOATS = np.zeros(0)
+
+
+class Pool(NamedTuple):
+    """A past, or a resampled one.
+
+    `means` are options x (reward, cost): the law that runs meet.
+    """
+
+    kind: int
+    pairs: Floats
+    rows: Ints
+    starts: Ints
+    weights: Floats
+    choice: Ints
+    means: Floats
+
+
+def pool_of(past: Past, kind: int, weights: Floats | None, rng: np.random.Generator | None) -> Pool:
+    """Return the past itself as a pool, or one that is drawn from it with replacement where `rng` is given."""
+    if isinstance(past, Table):
+        return _of_table(past, rng)
+    if kind == MATCHED:
+        return _of_rows(past, rng)
+    return _of_options(past, kind, weights, rng)
+
+
+def _of_table(table: Table, rng: np.random.Generator | None) -> Pool:
+    count, options, _ = table.pairs.shape
+    flat = table.pairs.reshape(count, 2 * options)
+    if rng is None:
+        rows = np.arange(count, dtype=np.int64)
+        means = flat.mean(axis=0)
+    else:
+        rows = rng.integers(count, size=count)
+        means = np.bincount(rows, minlength=count).astype(np.float64) @ flat / count
+    pairs = table.pairs.reshape(count * options, 2)
+    return Pool(TABLED, pairs, rows, _NO_INTS, _NO_FLOATS, _NO_INTS, means.reshape(options, 2))
+
+
+def _of_rows(log: Log, rng: np.random.Generator | None) -> Pool:
+    """Return the rows of a random log, each option's as many as there are of it."""
+    rows = np.arange(log.requests) if rng is None else _within_options(log, rng)
+    means = _means(log, rows, np.ones(log.requests))
+    return Pool(MATCHED, log.pairs, rows, _NO_INTS, _NO_FLOATS, log.choice, means)
+
+
+def _of_options(log: Log, kind: int, weights: Floats | None, rng: np.random.Generator | None) -> Pool:
+    """Return the rows of each option, one option after the other."""
+    grouped = np.argsort(log.choice, kind="stable")
+    rows = grouped if rng is None else _within_options(log, rng)[grouped]
+    starts = np.concatenate([[0], np.cumsum(log.counts)]).astype(np.int64)
+    each = np.ones(log.requests) if weights is None else weights
+    running = _NO_FLOATS
+    if kind == WEIGHTED:
+        running = np.concatenate(
+            [np.cumsum(each[rows[a:b]]) for a, b in zip(starts, starts[1:], strict=False)]
+        )
+    return Pool(kind, log.pairs, rows, starts, running, _NO_INTS, _means(log, rows, each))
+
+
+def _within_options(log: Log, rng: np.random.Generator) -> Ints:
+    """Return rows of the log: in the place of each, one of the same option, drawn with replacement."""
+    grouped = np.argsort(log.choice, kind="stable")
+    ends = np.cumsum(log.counts)
+    first = (ends - log.counts)[log.choice]
+    return grouped[first + (rng.random(log.requests) * log.counts[log.choice]).astype(np.int64)]
+
+
+def _means(log: Log, rows: Ints, weights: Floats) -> Floats:
+    options = len(log.names)
+    choice, weight = log.choice[rows], weights[rows]
+    total = np.bincount(choice, weight, options)
+    sums = [np.bincount(choice, weight * log.pairs[rows, part], options) for part in range(2)]
+    return np.stack(sums, axis=1) / total[:, None]
+
+
+def source_of(pool: Pool, rng: np.random.Generator | None) -> Source:
+    """Return what one run draws on: in a random order where `rng` is given, and in that of the past otherwise."""
+    rows = pool.rows
+    if rng is not None and pool.kind in (TABLED, MATCHED):
+        rows = rng.permutation(rows)
+    return Source(pool.kind, pool.pairs, rows, pool.starts, pool.weights, pool.choice, np.zeros(1, np.int64))
+
+
+def weights_of(log: Log) -> Floats:
+    """Return the weight of each row: 1 over its propensity, or what makes up for an option's mix of contexts.
+
+    A row of an option in a context counts by the share of that context among all requests, over its share among
+    the option's own.
+    """
+    if log.propensity is not None:
+        return 1.0 / log.propensity
+    if log.context is None:
+        return np.ones(log.requests)
+    kinds = len(log.contexts)
+    cells = np.bincount(log.choice * kinds + log.context, minlength=len(log.names) * kinds)
+    cells = cells.reshape(len(log.names), kinds)
+    share = np.bincount(log.context, minlength=kinds) / log.requests
+    own = cells / cells.sum(axis=1, keepdims=True)
+    weight: Floats = share[log.context] / own[log.choice, log.context]
+    return weight
+
+
+def effective(log: Log, weights: Floats) -> Floats:
+    """Return the effective sample size of each option: as many rows of equal weight would say as much."""
+    total = np.bincount(log.choice, weights, len(log.names))
+    squares = np.bincount(log.choice, weights**2, len(log.names))
+    size: Floats = total**2 / squares
+    return size
