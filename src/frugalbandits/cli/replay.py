@@ -43,7 +43,8 @@ def replay(
     policy: Annotated[
         list[str] | None,
         policy_option(
-            "A policy; repeat for more. 'all': the paper's five; 'every': all that are made for means that stay. "
+            "A policy; repeat for more. 'all': the paper's five; 'every': all that are made for means that "
+            "stay. "
             f"Default: {', '.join(DEFAULT_POLICIES)}, or those of them that know the bar.",
         ),
     ] = None,
@@ -79,8 +80,10 @@ def replay(
         str,
         typer.Option(
             metavar="auto|full|resample|reject|weights",
-            help="full: the requests as they were; resample: rows of each option, drawn; weights: drawn by 1 over "
-            "their propensity; reject: rows of a log that chose uniformly at random, where the policy chooses the "
+            help="full: the requests as they were; resample: rows of each option, drawn; weights: drawn by "
+            "1 over "
+            "their propensity; reject: rows of a log that chose uniformly at random, where the policy "
+            "chooses the "
             "same. auto: full for a full table, weights where there are propensities, resample otherwise.",
         ),
     ] = "auto",
@@ -104,10 +107,10 @@ def replay(
 ) -> None:
     """Say what each policy would have spent and reached on the requests of a log.
 
-    A log has a row a request: the option that was used, how good that was and what it cost. A full table has all
-    options of each request: columns reward:NAME and cost:NAME, or a row for each request and option. Beside the
-    policies stand what happened, the cheapest option that is good enough, and each option alone. Intervals,
-    what they assume, drift and what is not known are said.
+    A log has a row a request: the option that was used, how good that was and what it cost. A full table has
+    all options of each request: columns reward:NAME and cost:NAME, or a row for each request and option.
+    Beside the policies stand what happened, the cheapest option that is good enough, and each option alone.
+    Intervals, what they assume, drift and what is not known are said.
     """
     bar = check_quality(alpha, quality)
     names = None

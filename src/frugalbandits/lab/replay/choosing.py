@@ -10,7 +10,7 @@ import numpy as np
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab.replay.data import Floats, Ints, Log, Past, Table
 from frugalbandits.lab.replay.driver import DRAWN, MATCHED, TABLED, WEIGHTED
-from frugalbandits.lab.replay.resampling import effective, weights_of
+from frugalbandits.lab.replay.resampling import effective, neighbours, weights_of
 from frugalbandits.lab.text import counted, listed, readable
 
 __all__ = ["ESTIMATORS", "FEW", "Chosen", "choose"]
@@ -44,19 +44,22 @@ def choose(past: Past, wanted: str, requests: int | None) -> Chosen:
     if isinstance(past, Table):
         if wanted not in ("auto", "full"):
             raise InputError(
-                f"estimator {wanted!r} is for logs with one option a request, but this is a full table: use 'full'"
+                f"estimator {wanted!r} is for logs with one option a request, but this is a full table: use "
+                "'full'"
             )
         return _full(past, requests)
     if wanted == "full":
         raise InputError(
-            "estimator 'full' needs the reward and the cost of every option for each request, but this log has "
+            "estimator 'full' needs the reward and the cost of every option for each request, but this log "
+            "has "
             "one option a request"
         )
     if wanted == "reject":
         return _reject(past, requests)
     if wanted == "weights" and past.propensity is None:
         raise InputError(
-            "estimator 'weights' needs the probability of each choice, but there is no column of propensities: "
+            "estimator 'weights' needs the probability of each choice, but there is no column of "
+            "propensities: "
             "name it, or use 'resample'"
         )
     if past.propensity is not None and wanted != "resample":
@@ -66,16 +69,20 @@ def choose(past: Past, wanted: str, requests: int | None) -> Chosen:
 
 def _full(table: Table, requests: int | None) -> Chosen:
     _no_other_length(requests, "full")
+    together = neighbours(table.requests)
     return Chosen(
         "full",
         TABLED,
         None,
         table.requests,
-        "each policy is run over the requests with the rewards and costs that they had: exactly in the order of "
+        "each policy is run over the requests with the rewards and costs that they had: exactly in the "
+        "order of "
         "the table, and in random orders for what to expect of requests like these",
-        "the expectation assumes that the order of the requests says nothing of what comes; the replay in order "
+        "the expectation assumes that the order of the requests says nothing of what comes; the replay in "
+        "order "
         "assumes nothing",
-        "which requests came, and in which order: requests are drawn anew with replacement",
+        "which requests came, and in which order: requests are drawn anew with replacement"
+        + (f", {together} neighbours at a time" if together > 1 else ""),
         (),
     )
 
@@ -111,13 +118,16 @@ def _weights(log: Log, requests: int | None) -> Chosen:
     warnings = []
     if small:
         warnings.append(
-            f"the effective sample size is below {FEW} for {listed(small)}: a few rows decide what is said of it"
+            f"the effective sample size is below {FEW} for {listed(small)}: a few rows decide what is said "
+            "of it"
         )
     total = float(weights.sum()) / (log.requests * len(log.names))
     if not 0.8 <= total <= 1.25:
         warnings.append(
-            f"the weights of a log whose propensities are right add up to the number of requests for each option, "
-            f"but here to {readable(total)} times that: are the propensities those of the options that were chosen?"
+            f"the weights of a log whose propensities are right add up to the number of requests for each "
+            "option, "
+            f"but here to {readable(total)} times that: are the propensities those of the options that were "
+            "chosen?"
         )
     return Chosen(
         "weights",
@@ -138,7 +148,8 @@ def _reject(log: Log, requests: int | None) -> Chosen:
     why = _not_random(log)
     if why is not None:
         raise InputError(f"estimator 'reject' needs a log that chose uniformly at random, but {why}")
-    # Three standard deviations below what is expected to match, so that hardly a run comes to the end of the log.
+    # Three standard deviations below what is expected to match, so that hardly a run comes to the end of the
+    # log.
     matched = log.requests / options
     horizon = int(matched - 3 * math.sqrt(log.requests * (options - 1)) / options)
     if horizon <= options:
@@ -150,9 +161,11 @@ def _reject(log: Log, requests: int | None) -> Chosen:
         MATCHED,
         None,
         horizon,
-        f"each policy goes through the log and keeps the rows that have the option it would have used (Li and "
+        f"each policy goes through the log and keeps the rows that have the option it would have used (Li "
+        "and "
         f"others, 2011), which is about one row in {options}: runs are over {horizon:,} requests",
-        "options were chosen uniformly at random, whatever the request and whatever came before; the expectation "
+        "options were chosen uniformly at random, whatever the request and whatever came before; the "
+        "expectation "
         "assumes that the order says nothing of what comes",
         "the noise of the log and its order: the rows of each option are drawn anew with replacement",
         (),
@@ -162,7 +175,8 @@ def _reject(log: Log, requests: int | None) -> Chosen:
 def _no_other_length(requests: int | None, estimator: str) -> None:
     if requests is not None:
         raise InputError(
-            f"estimator {estimator!r} replays the requests that are there, but requests is given: {requests!r}"
+            f"estimator {estimator!r} replays the requests that are there, but requests is given: "
+            f"{requests!r}"
         )
 
 

@@ -1,6 +1,7 @@
 """What is replayed: a log, in which each request has one option, or a full table, in which it has every one.
 
-Rewards and costs stand side by side in one array, because a replay reads them together.
+Rewards and costs stand side by side in one array, because a replay reads them together; a full table has one
+option after the other, because a policy mostly keeps to the one it is on.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Table:
     names
         The options.
     pairs
-        Requests x options x (reward, cost).
+        Options x requests x (reward, cost).
     choice
         The option that was used for each request; None where that is not known.
     """
@@ -75,7 +76,7 @@ class Table:
     @property
     def requests(self) -> int:
         """Number of requests."""
-        return len(self.pairs)
+        return int(self.pairs.shape[1])
 
     @property
     def counts(self) -> Ints:

@@ -1,7 +1,7 @@
 """One replay of a policy, compiled: plan, look up what each request gave, observe, until the horizon.
 
-A request is served at a time, as a session does it. Where the reward and the cost of a request come from is the
-matter of a `Source`, of which there are four kinds; one compiled driver serves all of them.
+A request is served at a time, as a session does it. Where the reward and the cost of a request come from is
+the matter of a `Source`, of which there are four kinds; one compiled driver serves all of them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ __all__ = ["DRAWN", "MATCHED", "TABLED", "WEIGHTED", "Source", "drive_of", "find
 
 Drive = Callable[..., Any]
 
-#: Kinds of sources: the next request of a full table; a row of the option, drawn; drawn by weight; and the next
-#: row of a log that has the option, with the rows before it thrown away.
+#: Kinds of sources: the next request of a full table; a row of the option, drawn; drawn by weight; and the
+#: next row of a log that has the option, with the rows before it thrown away.
 TABLED, DRAWN, WEIGHTED, MATCHED = range(4)
 
 
 class Source(NamedTuple):
     """Where rewards and costs come from.
 
-    `pairs` are rows of (reward, cost). `rows` is which row comes when: requests for `TABLED`, rows of the log for
-    `MATCHED`, and for the other two the rows of option k from `starts[k]` to before `starts[k + 1]`. `weights`
-    are running sums within each option, for `WEIGHTED`. `choice` is the option of each row of the log, for
-    `MATCHED`. `cursor` is the place in `rows` that is reached.
+    `pairs` are rows of (reward, cost). `rows` says which of them comes when: for `TABLED` the requests, each
+    of which has the row `starts[k]` + request for option k; for `MATCHED` the rows of the log, of which
+    `choice` has the option; for the other two, the rows of option k from `starts[k]` to before `starts[k +
+    1]`, with running sums of their `weights` within the option for `WEIGHTED`. `cursor` is the place in
+    `rows` that is reached.
     """
 
     kind: int
@@ -50,14 +51,14 @@ def plan(state: Any, rng: Any) -> Batch:
 
 
 @inner
-def find(source: Any, option: int, options: int, rng: Any) -> int:
+def find(source: Any, option: int, rng: Any) -> int:
     """Return the row of `pairs` that a use of this option gives now; -1 where there is none left."""
     if source.kind == TABLED:
         place = source.cursor[0]
         if place == len(source.rows):
             return -1
         source.cursor[0] = place + 1
-        return source.rows[place] * options + option
+        return source.starts[option] + source.rows[place]
     if source.kind == MATCHED:
         place = source.cursor[0]
         while place < len(source.rows) and source.choice[source.rows[place]] != option:
@@ -95,10 +96,9 @@ def drive(
 ) -> int:
     """Serve up to `horizon` requests; add up uses of each option, and rewards and costs of all.
 
-    `who` has the options from cheapest to most expensive, as the policy counts them. Returns the requests that
-    were served: fewer where the source has ended. Another thread may set stop[0] to end the run early.
+    `who` has the options from cheapest to most expensive, as the policy counts them. Returns the requests
+    that were served: fewer where the source has ended. Another thread may set stop[0] to end the run early.
     """
-    options = len(who)
     time = 0
     while time < horizon and not stop[0]:
         batch = plan(state, policy_rng)
@@ -107,7 +107,7 @@ def drive(
         while time < horizon and repeats > 0:
             arm = batch.arms[at]
             option = who[arm]
-            row = find(source, option, options, row_rng)
+            row = find(source, option, row_rng)
             if row < 0:
                 return time
             observe(state, arm, 1, source.pairs[row, 0])

@@ -71,7 +71,8 @@ class Replays(NamedTuple):
     `in_order` (policies x seeds x 2) is on the past as it was, None where an estimator has no order; `runs`
     (policies x runs x 2) on the past in random orders, or by draws from it, with `uses` (policies x runs x
     options) and `served` (policies x runs); `resampled` (policies x resamples x repeats x 2) on pasts drawn
-    with replacement. `means` (options x 2) and `resampled_means` (resamples x options x 2) are of the options.
+    with replacement. `means` (options x 2) and `resampled_means` (resamples x options x 2) are of the
+    options.
     """
 
     in_order: Floats | None

@@ -38,14 +38,16 @@ class Columns(NamedTuple):
         return what if given is None else given
 
     def there(self, scan: Scan, what: str) -> str | None:
-        """Return the name of a column that need not be there, None where it is not; it must be if it was named."""
+        """Return the name of a column that need not be there, None where it is not; it must be if it was "
+        "named."""
         if getattr(self, what) is not None:
             scan.require([self.name(what)])
         return self.name(what) if self.name(what) in scan.columns else None
 
 
 def read_past(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
-    """Return what a log has, a full table where each request has every option, and what is to be said of it."""
+    """Return what a log has, a full table where each request has every option, and what is to be said of "
+    "it."""
     reward, cost = columns.name("reward"), columns.name("cost")
     wide = [column.removeprefix(f"{reward}:") for column in scan.columns if column.startswith(f"{reward}:")]
     if wide:
@@ -53,7 +55,8 @@ def read_past(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
     needed = [columns.name("option"), reward, cost]
     scan.require(
         needed,
-        f"; a log has the columns {needed[0]!r}, {reward!r} and {cost!r} (or others that you name), a full table "
+        f"; a log has the columns {needed[0]!r}, {reward!r} and {cost!r} (or others that you name), a full "
+        "table "
         f"'{reward}:NAME' and '{cost}:NAME' for each option",
     )
     return _long(scan, columns)
@@ -73,11 +76,11 @@ def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
     time, option = columns.there(scan, "time"), columns.there(scan, "option")
     others = [each for each in (time, option) if each is not None]
     frame = scan.frame([*rewards, *costs], others)
-    pairs = np.empty((frame.height, len(names), 2))
+    pairs = np.empty((len(names), frame.height, 2))
     for place, (own, price) in enumerate(zip(rewards, costs, strict=True)):
         _check(scan, frame, own, price)
-        pairs[:, place, 0] = frame[own].to_numpy()
-        pairs[:, place, 1] = frame[price].to_numpy()
+        pairs[place, :, 0] = frame[own].to_numpy()
+        pairs[place, :, 1] = frame[price].to_numpy()
     choice = None
     if option is not None:
         chosen = scan.names(frame, option)
@@ -87,7 +90,7 @@ def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
             raise InputError(f"{scan.name}, row {row + 1:,}: {unknown_name('option', chosen[row], names)}")
     if time is not None:
         order = scan.moments(frame, time).arg_sort(maintain_order=True).to_numpy()
-        pairs = pairs[order]
+        pairs = pairs[:, order]
         choice = None if choice is None else choice[order]
     return Table(tuple(names), pairs, choice)
 
@@ -133,21 +136,24 @@ def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
 def _full(
     names: Sequence[str], choice: Ints, pairs: Floats, ids: pl.Series
 ) -> tuple[Table | None, tuple[str, ...]]:
-    """Return the full table of a log in which each request has every option once, or what is missing for one."""
+    """Return the full table of a log in which each request has every option once, or what is missing for "
+    "one."""
     requests = ids.unique(maintain_order=True)
     if requests.len() == ids.len():
         return None, ()
-    cells = _codes(ids, requests) * len(names) + choice
-    found = np.bincount(cells, minlength=requests.len() * len(names))
+    count = requests.len()
+    cells = choice * count + _codes(ids, requests)
+    found = np.bincount(cells, minlength=count * len(names))
     if (found == 1).all():
-        full = np.empty((requests.len() * len(names), 2))
+        full = np.empty((count * len(names), 2))
         full[cells] = pairs
-        return Table(tuple(names), full.reshape(requests.len(), len(names), 2)), ()
+        return Table(tuple(names), full.reshape(len(names), count, 2)), ()
     place = int(np.argmax(found != 1))
-    who, which = requests[place // len(names)], names[place % len(names)]
+    who, which = requests[place % count], names[place // count]
     times = "no row" if found[place] == 0 else f"{found[place]:,} rows"
     return None, (
-        f"some requests have several rows, but it is no full table: request {who!r} has {times} for {which!r}; "
+        f"some requests have several rows, but it is no full table: request {who!r} has {times} for "
+        f"{which!r}; "
         "each row counts as a request of its own",
     )
 
@@ -160,7 +166,8 @@ def _kinds(scan: Scan, frame: pl.DataFrame, context: str | None) -> tuple[tuple[
     most = max(2, frame.height // 20)
     if kinds.len() > most:
         raise InputError(
-            f"{scan.name}: context is the kind of a request, of which each is to have at least 20 rows or so, but "
+            f"{scan.name}: context is the kind of a request, of which each is to have at least 20 rows or "
+            "so, but "
             f"the column {context!r} has {counted(kinds.len(), 'value')} in {counted(frame.height, 'row')}"
         )
     return tuple(kinds.to_list()), _codes(given, kinds)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_POLICIES", "replay"]
 
 #: What is replayed where nothing is named; those that know the bar.
-DEFAULT_POLICIES = ("voi-cs", "glr-cof", "ts-cs", "pe-cs")
+DEFAULT_POLICIES = ("voi-cs", "cof", "pe-cs", "etc-cs")
 
 
 def replay(
@@ -62,25 +62,25 @@ def replay(
     Parameters
     ----------
     log
-        A file (.csv, .parquet, .ndjson or .jsonl), a polars.DataFrame, or a mapping of columns. Either a request a
-        row with the option that was used; or a full table, with a column ``reward:NAME`` and a column
-        ``cost:NAME`` for each option, or with a row for each request and option.
+        A file (.csv, .parquet, .ndjson or .jsonl), a polars.DataFrame, or a mapping of columns. Either a
+        request a row with the option that was used; or a full table, with a column ``reward:NAME`` and a
+        column ``cost:NAME`` for each option, or with a row for each request and option.
     alpha, quality
         What is good enough, as for `Session`.
     policies
-        Names, or policies with settings. By default VOI-CS, GLR-COF, TS-CS and PE-CS, or those of them that know
+        Names, or policies with settings. By default VOI-CS, COF, PE-CS and ETC-CS, or those of them that know
         the bar.
     option, reward, cost, time, request, propensity, context
-        What these columns are called; by default as here. The last four need not be there. Rows are put in the
-        order of `time`. `request` says which rows of a full table belong together. `propensity` is the probability
-        with which the option of the row was chosen, and `context` the kind of the request.
+        What these columns are called; by default as here. The last four need not be there. Rows are put in
+        the order of `time`. `request` says which rows of a full table belong together. `propensity` is the
+        probability with which the option of the row was chosen, and `context` the kind of the request.
     among
         Options that may be used; by default all that the log has.
     estimator
-        "full": each policy is run over the requests as they were; "resample": rows of each option are drawn with
-        replacement; "weights": drawn by 1 over their propensity; "reject": the rows of a log that chose uniformly
-        at random are kept where the policy would have used the same option. "auto" takes the first for a full
-        table, and for a log the third where there are propensities and the second otherwise.
+        "full": each policy is run over the requests as they were; "resample": rows of each option are drawn
+        with replacement; "weights": drawn by 1 over their propensity; "reject": the rows of a log that chose
+        uniformly at random are kept where the policy would have used the same option. "auto" takes the first
+        for a full table, and for a log the third where there are propensities and the second otherwise.
     requests
         Requests of each run, for "resample" and "weights"; by default as many as the log has.
     resamples
@@ -117,7 +117,8 @@ def replay(
     how = choose(past, estimator, length)
     if how.horizon <= len(past.names):
         raise InputError(
-            f"{scan.name}: there must be more requests than options, but there are {how.horizon:,} requests and "
+            f"{scan.name}: there must be more requests than options, but there are {how.horizon:,} requests "
+            "and "
             f"{len(past.names)} options"
         )
     effort = effort_for(len(chosen) * how.horizon)
@@ -164,11 +165,12 @@ def _policies(given: Sequence[str | Policy] | None, bar: Quality) -> list[str | 
 
 
 def _happened(past: Past) -> Happened | None:
-    """Return what the log itself spent and reached, a request; None where a table does not say what was used."""
+    """Return what the log itself spent and reached, a request; None where a table does not say what was "
+    "used."""
     if isinstance(past, Table):
         if past.choice is None:
             return None
-        pairs = past.pairs[np.arange(past.requests), past.choice]
+        pairs = past.pairs[past.choice, np.arange(past.requests)]
     else:
         pairs = past.pairs
     choice = past.choice
@@ -189,12 +191,13 @@ def _restricted(past: Past, among: Sequence[str] | None) -> tuple[Past, tuple[st
     untried = tuple(name for name in wanted if name not in past.names)
     if len(there) < 2:
         raise InputError(
-            f"a choice needs at least two options that the log has, but among is {list(among)!r} and the log has: "
+            f"a choice needs at least two options that the log has, but among is {list(among)!r} and the "
+            "log has: "
             f"{', '.join(past.names)}"
         )
     names = tuple(past.names[place] for place in there)
     if isinstance(past, Table):
-        return Table(names, np.ascontiguousarray(past.pairs[:, there])), untried
+        return Table(names, past.pairs[there]), untried
     places = np.full(len(past.names), -1)
     places[there] = np.arange(len(there))
     kept = places[past.choice] >= 0

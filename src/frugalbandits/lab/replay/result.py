@@ -38,8 +38,8 @@ class Line:
     name
         The policy, or what else it is.
     kind
-        "policy"; "always": one option; "happened": what the log did; "oracle": the cheapest option that is good
-        enough, if one knew it.
+        "policy"; "always": one option; "happened": what the log did; "oracle": the cheapest option that is
+        good enough, if one knew it.
     option
         The one option that is used; None where there are several.
     spend, quality
@@ -47,13 +47,13 @@ class Line:
     saving
         Share of the spend that is compared with; None where that is 0.
     reaches
-        In which share of the resampled pasts the mean quality reaches the bar. For the oracle: in which share it
-        is the same option.
+        In which share of the resampled pasts the mean quality reaches the bar. For the oracle: in which share
+        it is the same option.
     in_order
         Mean cost and mean reward in the very order of the log; None where the estimator knows no order.
     one_run
-        The ranges, of spend and of quality, that 95% of single runs on this past fall into; None where there are
-        no runs.
+        The ranges, of spend and of quality, that 95% of single runs on this past fall into; None where there
+        are no runs.
     uses
         Expected uses of each option.
     """

@@ -1,4 +1,5 @@
-"""Files of logs, read lazily: only the columns that are asked for, as numbers, with the row of what is none."""
+"""Files of logs, read lazily: only the columns that are asked for, as numbers, with the row of what is "
+"none."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def warnings_of(
     if int(found.served.min()) < how.horizon:
         short = float((found.served < how.horizon).mean())
         said.append(
-            f"{100 * short:.1f}% of the runs came to the end of the log before {how.horizon:,} requests; they count "
+            f"{100 * short:.1f}% of the runs came to the end of the log before {how.horizon:,} requests; "
+            "they count "
             "by what they served"
         )
     return tuple(said)

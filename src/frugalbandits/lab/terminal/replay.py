@@ -93,9 +93,11 @@ def _notes(replay: Replay) -> list[RenderableType]:
     told = [
         f"estimator: {replay.estimator}; {replay.method}",
         f"it assumes: {replay.assumes}; every policy knows the mean cost of each option beforehand",
-        f"[95% interval] of what to expect over {counted(replay.horizon, 'request')}; it covers {replay.covers} "
+        f"[95% interval] of what to expect over {counted(replay.horizon, 'request')}; it covers "
+        f"{replay.covers} "
         f"({effort.resamples} times, {counted(effort.repeats)} each)",
-        f"saving: against {printable(replay.against)}; reaches the bar: share of those resampled pasts, and for "
+        f"saving: against {printable(replay.against)}; reaches the bar: share of those resampled pasts, and "
+        "for "
         "the oracle the share in which the cheapest good-enough option is the same",
     ]
     said: list[RenderableType] = [Text(words, _DIM) for words in told]
