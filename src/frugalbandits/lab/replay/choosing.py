@@ -199,7 +199,7 @@ def _not_random(log: Log) -> str | None:
         tests["what was chosen depends on the context"] = _p_of_table(log.choice, log.context)
     for words, p_value in tests.items():
         if p_value * len(tests) <= _WRONGLY_REFUSED:
-            return f"{words} (chi-square test, p = {p_value:.1g}): use 'resample', or 'weights' with propensities"
+            return f"{words} (chi-square test, p = {p_value:.1g}): use 'resample' or 'weights'"
     return None
 
 

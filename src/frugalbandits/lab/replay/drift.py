@@ -67,8 +67,10 @@ def kolmogorov(statistic: float) -> float:
 
 def _series(past: Past, option: int, part: int) -> Floats:
     if isinstance(past, Table):
-        return past.pairs[option, :, part]
-    return past.pairs[past.choice == option, part]
+        series: Floats = past.pairs[option, :, part]
+    else:
+        series = past.pairs[past.choice == option, part]
+    return series
 
 
 def largest_departure(values: Floats) -> tuple[float, int]:

@@ -45,8 +45,7 @@ def lines_of(
     if happened is not None:
         lines.append(_happened(problem, happened, bars))
     lines.append(_oracle(problem, resampled, base))
-    for arm in problem.order.tolist():
-        lines.append(_always(arm, problem, found, bars, base))
+    lines += [_always(arm, problem, found, bars, base) for arm in problem.order.tolist()]
     return tuple(lines), best if happened is None else HAPPENED
 
 

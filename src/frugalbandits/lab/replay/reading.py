@@ -38,16 +38,14 @@ class Columns(NamedTuple):
         return what if given is None else given
 
     def there(self, scan: Scan, what: str) -> str | None:
-        """Return the name of a column that need not be there, None where it is not; it must be if it was "
-        "named."""
+        """Return the name of a column, None where it is not there; one that was named must be."""
         if getattr(self, what) is not None:
             scan.require([self.name(what)])
         return self.name(what) if self.name(what) in scan.columns else None
 
 
 def read_past(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
-    """Return what a log has, a full table where each request has every option, and what is to be said of "
-    "it."""
+    """Return what a log has, as a full table where it is one, and what is to be said of it."""
     reward, cost = columns.name("reward"), columns.name("cost")
     wide = [column.removeprefix(f"{reward}:") for column in scan.columns if column.startswith(f"{reward}:")]
     if wide:
@@ -89,7 +87,7 @@ def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
             row = int(np.argmax(choice < 0))
             raise InputError(f"{scan.name}, row {row + 1:,}: {unknown_name('option', chosen[row], names)}")
     if time is not None:
-        order = scan.moments(frame, time).arg_sort(maintain_order=True).to_numpy()
+        order = np.argsort(scan.moments(frame, time), kind="stable")
         pairs = pairs[:, order]
         choice = None if choice is None else choice[order]
     return Table(tuple(names), pairs, choice)
@@ -113,7 +111,7 @@ def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
     pairs = np.stack([frame[reward].to_numpy(), frame[cost].to_numpy()], axis=1)
     order = np.arange(frame.height)
     if time is not None:
-        order = scan.moments(frame, time).arg_sort(maintain_order=True).to_numpy()
+        order = np.argsort(scan.moments(frame, time), kind="stable")
     told: tuple[str, ...] = ()
     if request is not None:
         ids = scan.names(frame, request)[order]
@@ -136,8 +134,7 @@ def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
 def _full(
     names: Sequence[str], choice: Ints, pairs: Floats, ids: pl.Series
 ) -> tuple[Table | None, tuple[str, ...]]:
-    """Return the full table of a log in which each request has every option once, or what is missing for "
-    "one."""
+    """Return the full table where each request has every option once, or what is missing for one."""
     requests = ids.unique(maintain_order=True)
     if requests.len() == ids.len():
         return None, ()

@@ -165,8 +165,7 @@ def _policies(given: Sequence[str | Policy] | None, bar: Quality) -> list[str | 
 
 
 def _happened(past: Past) -> Happened | None:
-    """Return what the log itself spent and reached, a request; None where a table does not say what was "
-    "used."""
+    """Return what the log itself spent and reached; None where a table does not say what was used."""
     if isinstance(past, Table):
         if past.choice is None:
             return None

@@ -7,6 +7,7 @@ interval.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +37,7 @@ class Pool(NamedTuple):
 
 
 def pool_of(past: Past, kind: int, weights: Floats | None, rng: np.random.Generator | None) -> Pool:
-    """Return the past itself as a pool, or one that is drawn from it with replacement where `rng` is "
-    "given."""
+    """Return the past itself as a pool or, where `rng` is given, one drawn from it with replacement."""
     if isinstance(past, Table):
         return _of_table(past, rng)
     if kind == MATCHED:
@@ -73,8 +73,7 @@ def neighbours(requests: int) -> int:
 
 
 def _in_blocks(first: Ints, count: int) -> Ints:
-    """Return `count` requests: those that blocks begin with, each with its neighbours, the end joined to "
-    "the start."""
+    """Return `count` requests: the first of each block with its neighbours, the end joined to the start."""
     length = neighbours(count)
     rows: Ints = ((first[:, None] + np.arange(length)) % count).reshape(-1)[:count]
     return rows
@@ -95,9 +94,7 @@ def _of_options(log: Log, kind: int, weights: Floats | None, rng: np.random.Gene
     each = np.ones(log.requests) if weights is None else weights
     running = _NO_FLOATS
     if kind == WEIGHTED:
-        running = np.concatenate(
-            [np.cumsum(each[rows[a:b]]) for a, b in zip(starts, starts[1:], strict=False)]
-        )
+        running = np.concatenate([np.cumsum(each[rows[a:b]]) for a, b in pairwise(starts)])
     return Pool(kind, log.pairs, rows, starts, running, _NO_INTS, _means(log, rows, each))
 
 
@@ -106,7 +103,8 @@ def _within_options(log: Log, rng: np.random.Generator) -> Ints:
     grouped = np.argsort(log.choice, kind="stable")
     ends = np.cumsum(log.counts)
     first = (ends - log.counts)[log.choice]
-    return grouped[first + (rng.random(log.requests) * log.counts[log.choice]).astype(np.int64)]
+    drawn: Ints = grouped[first + (rng.random(log.requests) * log.counts[log.choice]).astype(np.int64)]
+    return drawn
 
 
 def _means(log: Log, rows: Ints, weights: Floats) -> Floats:
@@ -118,8 +116,7 @@ def _means(log: Log, rows: Ints, weights: Floats) -> Floats:
 
 
 def source_of(pool: Pool, rng: np.random.Generator | None) -> Source:
-    """Return what one run draws on: in a random order where `rng` is given, and in that of the past "
-    "otherwise."""
+    """Return what one run draws on: in a random order where `rng` is given, else in that of the past."""
     rows = pool.rows
     if rng is not None and pool.kind == TABLED:
         rows = _shuffled(rows, rng)

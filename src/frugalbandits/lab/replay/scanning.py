@@ -1,5 +1,4 @@
-"""Files of logs, read lazily: only the columns that are asked for, as numbers, with the row of what is "
-"none."""
+"""Files of logs, read lazily: only the columns that are asked for, and the row of what is no number."""
 
 from __future__ import annotations
 
@@ -7,6 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from frugalbandits.errors import InputError, extra_needed, unknown_name
 from frugalbandits.lab.logs import SUFFIXES
@@ -25,7 +27,6 @@ class Scan:
             import polars as pl
 
         self.name = repr(str(source)) if isinstance(source, str | os.PathLike) else "the log"
-        self._polars = pl
         try:
             self._lazy = self._opened(source)
             self.columns = self._lazy.collect_schema()
@@ -35,7 +36,8 @@ class Scan:
             raise InputError(f"cannot read {self.name}: {_first_line(error)}") from error
 
     def _opened(self, source: Any) -> pl.LazyFrame:
-        pl = self._polars
+        import polars as pl
+
         if isinstance(source, pl.LazyFrame | pl.DataFrame):
             return source.lazy()
         if isinstance(source, Mapping):
@@ -58,9 +60,9 @@ class Scan:
         if suffix == ".csv":
             # As text: a value that is no number is then named with its row, and not by polars' guess.
             return pl.scan_csv(path, infer_schema=False)
-        return (
-            pl.scan_parquet(path) if suffix == ".parquet" else pl.scan_ndjson(path, infer_schema_length=None)
-        )
+        if suffix == ".parquet":
+            return pl.scan_parquet(path)
+        return pl.scan_ndjson(path, infer_schema_length=None)
 
     def require(self, columns: Iterable[str], hint: str = "") -> None:
         """Refuse a log that lacks one of these columns."""
@@ -70,7 +72,8 @@ class Scan:
 
     def frame(self, numbers: Iterable[str], others: Iterable[str] = ()) -> pl.DataFrame:
         """Return columns, some of them as finite numbers and the others as text or as they are."""
-        pl = self._polars
+        import polars as pl
+
         wanted = list(dict.fromkeys(numbers))
         for column in wanted:
             if self.columns[column].is_nested():
@@ -89,7 +92,8 @@ class Scan:
         return frame
 
     def _number(self, column: str) -> pl.Expr:
-        pl = self._polars
+        import polars as pl
+
         given = pl.col(column)
         text = given.str.strip_chars() if self.columns[column] == pl.String else given
         return text.cast(pl.Float64, strict=False)
@@ -105,23 +109,26 @@ class Scan:
 
     def names(self, frame: pl.DataFrame, column: str) -> pl.Series:
         """Return a column as names, none of them missing or blank."""
-        names = frame[column].cast(self._polars.String).str.strip_chars()
+        import polars as pl
+
+        names = frame[column].cast(pl.String).str.strip_chars()
         self.refuse(names.is_null() | (names == ""), column, "is no name")
         return names
 
-    def moments(self, frame: pl.DataFrame, column: str) -> pl.Series:
+    def moments(self, frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
         """Return a column as what can be put in the order of time: numbers, dates or dates with a time."""
-        pl = self._polars
+        import polars as pl
+
         given = frame[column]
         if given.dtype == pl.String:
             numbers = given.str.strip_chars().cast(pl.Float64, strict=False)
             if not numbers.null_count():
-                return numbers
+                return numbers.to_numpy()
             given = given.str.strip_chars().str.to_datetime(strict=False, time_zone="UTC")
         elif not (given.dtype.is_numeric() or given.dtype.is_temporal()):
             raise InputError(f"{self.name}: the column {column!r} is no time, but of the type {given.dtype}")
         self.refuse(given.is_null(), column, "is no number, and no time such as 2026-01-31T12:00:00")
-        return given
+        return given.to_physical().cast(pl.Float64).to_numpy()
 
 
 def _first_line(error: Exception) -> str:
