@@ -21,6 +21,7 @@ import install
 import moving
 import online
 import ratings
+import replay
 import service
 import simulation
 import startup
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "growth": growth.section,
     "startup": startup.section,
     "ratings": ratings.section,
+    "replay": replay.section,
     "bounds": bounds.section,
     "service": service.section,
     "install": install.section,

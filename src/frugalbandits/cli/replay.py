@@ -35,7 +35,7 @@ def _column(text: str) -> Any:
     return typer.Option(metavar="COLUMN", help=text)
 
 
-@app.command(epilog="Example: frugal replay requests.csv --alpha 0.1 --option model --reward score")
+@app.command(epilog="Example: frugal replay requests.csv --alpha 0.1 --policy etc-cs")
 def replay(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A table: .csv, .parquet, .ndjson or .jsonl.")],
     alpha: Annotated[float | None, alpha_option("this, or --quality, must be given.")] = None,

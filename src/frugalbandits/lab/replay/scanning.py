@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +125,7 @@ class Scan:
             numbers = given.str.strip_chars().cast(pl.Float64, strict=False)
             if not numbers.null_count():
                 return numbers.to_numpy()
-            given = given.str.strip_chars().str.to_datetime(strict=False, time_zone="UTC")
+            given = pl.Series([_seconds(text) for text in given], dtype=pl.Float64)
         elif not (given.dtype.is_numeric() or given.dtype.is_temporal()):
             raise InputError(f"{self.name}: the column {column!r} is no time, but of the type {given.dtype}")
         self.refuse(given.is_null(), column, "is no number, and no time such as 2026-01-31T12:00:00")
@@ -133,3 +134,12 @@ class Scan:
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
+
+
+def _seconds(text: str | None) -> float | None:
+    """Return a date as seconds, None where it is none; without a time zone it is taken as UTC."""
+    try:
+        moment = datetime.fromisoformat((text or "").strip())
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -11,7 +11,7 @@ from frugalbandits.lab.replay import Estimate, Line, Replay
 from frugalbandits.lab.terminal.widths import Column, fitted, side_by_side
 from frugalbandits.lab.text import DASH, counted, percent, printable, readable
 
-__all__ = ["replay_table", "share_words"]
+__all__ = ["replay_table"]
 
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
@@ -71,21 +71,10 @@ def _band(estimate: Estimate, before: str, within: str) -> Text:
 def _saving(estimate: Estimate | None, before: str, within: str) -> Text:
     if estimate is None:
         return Text(DASH)
-    text = Text(share_words(estimate.value))
+    text = Text(f"{estimate.value:.0%}")
     if estimate.low == estimate.high:
         return text
-    return text.append(f"{before}[{share_words(estimate.low)},{within}{share_words(estimate.high)}]", _DIM)
-
-
-def share_words(share: float) -> str:
-    """Write a saving, which may be below nothing.
-
-    Examples
-    --------
-    >>> share_words(0.4321), share_words(-1.5), share_words(-0.0001)
-    ('43.2%', '-150.0%', '0.0%')
-    """
-    return f"{round(100 * share, 1) + 0.0:.1f}%"
+    return text.append(f"{before}[{estimate.low:.0%},{within}{estimate.high:.0%}]", _DIM)
 
 
 def _notes(replay: Replay) -> list[RenderableType]:
