@@ -36,11 +36,11 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "growth": growth.section,
     "startup": startup.section,
     "ratings": ratings.section,
-    "replay": replay.section,
     "bounds": bounds.section,
     "service": service.section,
     "install": install.section,
     "before": before.section,
+    "replay": replay.section,
 }
 
 
