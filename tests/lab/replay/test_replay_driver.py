@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 import frugalbandits as fb
 from frugalbandits.core.registry import resolve
 from frugalbandits.lab.replay.data import Log, Table
-from frugalbandits.lab.replay.driver import DRAWN, MATCHED, TABLED, WEIGHTED, find
+from frugalbandits.lab.replay.driver import DRAWN, MATCHED, TABLED, WEIGHTED, Source, find
 from frugalbandits.lab.replay.estimating import Effort, Job, run_replays
 from frugalbandits.lab.replay.resampling import pool_of, source_of, weights_of
 
@@ -77,6 +77,11 @@ def test_rejection_in_order_is_a_session_that_skips_other_rows(policy: str, tabl
     assert in_order(log, MATCHED, policy, horizon) == pytest.approx(np.mean(seen, axis=0), rel=1e-12)
 
 
+def find_in(source: Source, option: int, rng: np.random.Generator) -> int:
+    kind, _, *parts = source
+    return find(kind, *parts, option, rng)
+
+
 @pytest.mark.parametrize("kind", [DRAWN, WEIGHTED])
 def test_draws_follow_the_weights_of_the_rows(kind: int) -> None:
     """False alarms: one seed in 10,000 for each kind."""
@@ -86,7 +91,7 @@ def test_draws_follow_the_weights_of_the_rows(kind: int) -> None:
     weights = weights_of(log) if kind == WEIGHTED else None
     source = source_of(pool_of(log, kind, weights, None), None)
     for option in (0, 1):
-        rows = np.bincount([find(source, option, rng) for _ in range(20_000)], minlength=8)
+        rows = np.bincount([find_in(source, option, rng) for _ in range(20_000)], minlength=8)
         own = choice == option
         assert rows[~own].sum() == 0
         expected = np.ones(8) if weights is None else weights

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.contract import Batch, Policy
-from frugalbandits.core.jit import inner, specialised
-from frugalbandits.core.tally import observe
+from frugalbandits.core.jit import inlined, specialised
+from frugalbandits.core.tally import add
 
 __all__ = ["DRAWN", "MATCHED", "TABLED", "WEIGHTED", "Source", "drive_of", "find"]
 
@@ -50,37 +50,40 @@ def plan(state: Any, rng: Any) -> Batch:
     raise AssertionError("drive is a template: use drive_of(policy)")
 
 
-@inner
-def find(source: Any, option: int, rng: Any) -> int:
-    """Return the row of `pairs` that a use of this option gives now; -1 where there is none left."""
-    if source.kind == TABLED:
-        place = source.cursor[0]
-        if place == len(source.rows):
+@inlined
+def find(
+    kind: int, rows: Any, starts: Any, weights: Any, choice: Any, cursor: Any, option: int, rng: Any
+) -> int:
+    """Return the row of `pairs` that a use of this option gives now; -1 where there is none left.
+
+    The parts of a source come one by one: to hand on all of it, reference counts and all, takes longer than
+    the rest.
+    """
+    if kind == TABLED:
+        place = cursor[0]
+        if place == len(rows):
             return -1
-        source.cursor[0] = place + 1
-        return source.starts[option] + source.rows[place]
-    if source.kind == MATCHED:
-        place = source.cursor[0]
-        while place < len(source.rows) and source.choice[source.rows[place]] != option:
+        cursor[0] = place + 1
+        return starts[option] + rows[place]
+    if kind == MATCHED:
+        place = cursor[0]
+        while place < len(rows) and choice[rows[place]] != option:
             place += 1
-        if place == len(source.rows):
-            source.cursor[0] = place
-            return -1
-        source.cursor[0] = place + 1
-        return source.rows[place]
-    first = source.starts[option]
-    after = source.starts[option + 1]
-    if source.kind == DRAWN:
-        return source.rows[first + int(rng.random() * (after - first))]
-    level = rng.random() * source.weights[after - 1]
+        cursor[0] = min(place + 1, len(rows))
+        return rows[place] if place < len(rows) else -1
+    first = starts[option]
+    after = starts[option + 1]
+    if kind == DRAWN:
+        return rows[first + int(rng.random() * (after - first))]
+    level = rng.random() * weights[after - 1]
     last = after - 1
     while first < last:
         middle = (first + last) // 2
-        if source.weights[middle] > level:
+        if weights[middle] > level:
             last = middle
         else:
             first = middle + 1
-    return source.rows[first]
+    return rows[first]
 
 
 def drive(
@@ -99,26 +102,37 @@ def drive(
     `who` has the options from cheapest to most expensive, as the policy counts them. Returns the requests
     that were served: fewer where the source has ended. Another thread may set stop[0] to end the run early.
     """
+    kind, pairs, rows, starts, weights, choice, cursor = source
+    # As `observe` folds them in, one by one.
+    pulls, rewards, carry = state.tally.pulls, state.tally.sums, state.tally.carry
+    quality = 0.0
+    spend = 0.0
     time = 0
-    while time < horizon and not stop[0]:
+    left = True
+    while left and time < horizon and not stop[0]:
         batch = plan(state, policy_rng)
+        arms = batch.arms
         at = 0
         repeats = batch.repeats
         while time < horizon and repeats > 0:
-            arm = batch.arms[at]
+            arm = arms[at]
             option = who[arm]
-            row = find(source, option, row_rng)
+            row = find(kind, rows, starts, weights, choice, cursor, option, row_rng)
             if row < 0:
-                return time
-            observe(state, arm, 1, source.pairs[row, 0])
+                left = False
+                break
+            pulls[arm] += 1
+            add(rewards, carry, arm, pairs[row, 0])
             uses[option] += 1
-            sums[0] += source.pairs[row, 0]
-            sums[1] += source.pairs[row, 1]
+            quality += pairs[row, 0]
+            spend += pairs[row, 1]
             time += 1
             at += 1
-            if at == len(batch.arms):
+            if at == len(arms):
                 at = 0
                 repeats -= 1
+    sums[0] += quality
+    sums[1] += spend
     return time
 
 
