@@ -46,12 +46,12 @@ def effort_for(work: float) -> Effort:
     >>> effort_for(5 * 10_000)
     Effort(runs=200, resamples=199, repeats=5)
     >>> effort_for(5 * 1_000_000)
-    Effort(runs=20, resamples=39, repeats=2)
+    Effort(runs=20, resamples=39, repeats=1)
     """
     for effort in (Effort(200, 199, 5), Effort(100, 199, 3), Effort(50, 119, 2), Effort(40, 79, 2)):
         if work * (effort.runs + effort.resamples * effort.repeats) <= _AFFORDABLE:
             return effort
-    return Effort(20, 39, 2)
+    return Effort(20, 39, 1)
 
 
 class Job(NamedTuple):
