@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -116,11 +118,7 @@ def replay(
     names = None
     if policy:
         names = chosen_policies(policy, any_bar=not isinstance(bar, RelativeToBest))
-    if out is not None:
-        make_folder(out)
-        for name in _FILES:
-            check_writable(out / name)
-    with interruptible(INTERRUPTED):
+    with _folder(out), interruptible(INTERRUPTED):
         found = fb.replay(
             log,
             policies=names,
@@ -147,6 +145,24 @@ def replay(
     console.print(terminal.replay_table(found, console.width))
     for path in written:
         console.print(f"written: {path}", soft_wrap=True)
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[None]:
+    """Make sure, before any work, that files can be put there; a refused log leaves no folder behind."""
+    if out is None:
+        yield
+        return
+    new = not out.exists()
+    make_folder(out)
+    try:
+        for name in _FILES:
+            check_writable(out / name)
+        yield
+    except InputError:
+        if new:
+            out.rmdir()
+        raise
 
 
 def _write(found: Replay, folder: Path) -> list[Path]:
