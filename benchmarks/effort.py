@@ -34,6 +34,8 @@ class Effort:
     served: int  # decisions over which the memory of the service is watched
     served_sessions: int  # sessions in one server
     lag_probes: int  # tells that another server is watched for
+    replay_worlds: int  # made-up worlds that intervals of a replay are held against
+    replay_requests: int  # of the full table that is replayed
 
 
 FULL = Effort(
@@ -64,6 +66,8 @@ FULL = Effort(
     served=1_000_000,
     served_sessions=1_000,
     lag_probes=100,
+    replay_worlds=25,
+    replay_requests=1_000_000,
 )
 
 QUICK = Effort(
@@ -87,4 +91,6 @@ QUICK = Effort(
     served=10_000,
     served_sessions=10,
     lag_probes=5,
+    replay_worlds=2,
+    replay_requests=20_000,
 )

@@ -22,6 +22,7 @@ import install
 import moving
 import online
 import ratings
+import replay
 import service
 import simulation
 import startup
@@ -41,6 +42,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "service": service.section,
     "install": install.section,
     "before": before.section,
+    "replay": replay.section,
 }
 
 

@@ -82,6 +82,7 @@ FEW: dict[tuple[str, ...], tuple[str, ...]] = {
         *("--cost", "small=0.2", "--cost", "large=3", "--guess", "small=0.6..0.8", "--alpha", "0.2"),
         *("--volume", "200", "--days", "5", "--policy", "etc-cs", "--runs", "20"),
     ),
+    ("replay",): ("requests.csv", "--alpha", "0.1", "--policy", "etc-cs", "--resamples", "39"),
     ("reproduce",): ("cost-biased", "--runs", "2", "--horizon", "1000", "--out", "out"),
     ("leaderboard",): ("tables", "--quick", "--policy", "etc-cs", "--policy", "pe-cs", "--runs", "1"),
     ("instance", "movielens"): ("--ratings", "ratings.csv", "--movies", "movies.csv"),
@@ -112,6 +113,11 @@ def few_files() -> None:
     for genre, stars in (("poetry", "0145"), ("romance", "334")):
         lines = "".join(f'{{"rating": {rating}}}\n' for rating in stars)
         Path(f"reviews/goodreads_reviews_{genre}.json").write_text(lines)
+    used = "".join(
+        f"{'large' if number % 3 else 'small'},{int(number % 7 > 0)},{0.2 + number % 3}\n"
+        for number in range(90)
+    )
+    Path("requests.csv").write_text(f"option,reward,cost\n{used}")
     session = fb.Session(costs={"small model": 0.2, "large": 3.0}, alpha=0.1, horizon=10_000, policy="pe-cs")
     for number in range(1234):
         session.tell(session.ask().id, float(number % 3 > 0))

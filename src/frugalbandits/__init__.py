@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         write_instance,
     )
     from frugalbandits.lab.problem import Problem
+    from frugalbandits.lab.replay import Replay, replay
     from frugalbandits.lab.result import Result
     from frugalbandits.lab.rewards import Bernoulli, BetaRewards, Empirical, RewardModel, TwoPoint
     from frugalbandits.lab.simulation import simulate
@@ -117,6 +118,7 @@ __all__ = [
     "Quality",
     "RelativeTo",
     "RelativeToBest",
+    "Replay",
     "RestartingUCBCS",
     "Result",
     "RewardModel",
@@ -144,6 +146,7 @@ __all__ = [
     "random_problems",
     "read_instance",
     "register",
+    "replay",
     "simulate",
     "warm_up",
     "write_instance",
@@ -165,6 +168,7 @@ _WINGS = {
     "Outage": "lab.worlds",
     "Price": "lab.worlds",
     "Problem": "lab.problem",
+    "Replay": "lab.replay",
     "Result": "lab.result",
     "RewardModel": "lab.rewards",
     "TwoPoint": "lab.rewards",
@@ -179,6 +183,7 @@ _WINGS = {
     "random_problem": "lab.instances",
     "random_problems": "lab.instances",
     "read_instance": "lab.instances",
+    "replay": "lab.replay",
     "simulate": "lab.simulation",
     "write_instance": "lab.instances",
 }

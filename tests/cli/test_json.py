@@ -68,8 +68,8 @@ def section(page: str, path: tuple[str, ...]) -> str:
     return own
 
 
-# What stands for names: of settings, of policies.
-FREE = ("settings", "mean_pulls")
+# What stands for names: of settings, of policies, of options.
+FREE = ("settings", "mean_pulls", "uses")
 
 
 def keys(value: Any) -> Iterator[str]:

@@ -15,6 +15,7 @@ LAB = (
     "instances",
     "leaderboard",
     "policies",
+    "replay",
     "reproduce",
     "session",
     "simulate",

@@ -20,6 +20,7 @@ from frugalbandits.lab.bounds import Overview
 from frugalbandits.lab.bounds.side_by_side import FAMILIES, OBJECTIVES
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.ratings import GenreRatings
+from frugalbandits.lab.replay import Replay
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.sweeps.cells import Outcome
 from frugalbandits.lab.terminal import Cell, WorldCell
@@ -36,6 +37,7 @@ __all__ = [
     "listed_instance_shape",
     "outcome_shape",
     "policy_shape",
+    "replay_shape",
     "world_shape",
 ]
 
@@ -256,4 +258,35 @@ def _regrets(result: Result) -> dict[str, Any]:
         "worth": result.problem.worth,
         "late_on_optimal": result.late_on_optimal,
         "settled_on_optimal": result.settled_on_optimal,
+    }
+
+
+def replay_shape(replay: Replay) -> dict[str, Any]:
+    """Return a replay with all its lines."""
+    problem = replay.problem
+    return {
+        "log": replay.source,
+        "requests": replay.requests,
+        "horizon": replay.horizon,
+        **_bar(problem.quality),
+        "estimator": replay.estimator,
+        "method": replay.method,
+        "assumes": replay.assumes,
+        "covers": replay.covers,
+        "effort": replay.effort,
+        "bar": replay.bar,
+        "against": replay.against,
+        "options": [
+            {
+                "name": problem.names[arm],
+                "rows": replay.rows[problem.names[arm]],
+                "mean": problem.means[arm],
+                "cost": problem.costs[arm],
+                "feasible": problem.feasible[arm],
+            }
+            for arm in problem.order.tolist()
+        ],
+        "lines": replay.lines,
+        "changes": replay.changes,
+        "warnings": replay.warnings,
     }

@@ -13,7 +13,7 @@ from frugalbandits.errors import extra_needed
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Shown", "advice_figure_of", "figure_of", "world_figure_of"]
+__all__ = ["Shown", "advice_figure_of", "figure_of", "replay_figure_of", "world_figure_of"]
 
 
 class Shown:
@@ -48,3 +48,11 @@ def advice_figure_of(advice: Any) -> Figure:
         from frugalbandits.lab import views
 
     return views.plot_advice(advice)
+
+
+def replay_figure_of(replay: Any) -> Figure:
+    """Return the figure of a replay."""
+    with extra_needed("a figure"):
+        from frugalbandits.lab import views
+
+    return views.replay_figure_of(replay)

@@ -13,14 +13,23 @@ from frugalbandits.lab.bounds import LeastRegret, Overview
 from frugalbandits.lab.bounds.side_by_side import OBJECTIVES
 from frugalbandits.lab.documents.html import fragment
 from frugalbandits.lab.documents.parts import Cell, Mark, Table
-from frugalbandits.lab.figures import Panel, plot_advice, plot_regret, plot_world
+from frugalbandits.lab.figures import Panel, plot_advice, plot_regret, plot_replay, plot_world
 from frugalbandits.lab.figures.panels import Regret, regret_of
 from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.replay import Estimate, Replay
 from frugalbandits.lab.result import Result
 from frugalbandits.lab.text import counted, percent, readable, role, title
 from frugalbandits.lab.worlds.result import KINDS, Kind, WorldResult
 
-__all__ = ["arms_table", "figure_of", "html_of", "plot_advice", "success", "world_figure_of"]
+__all__ = [
+    "arms_table",
+    "figure_of",
+    "html_of",
+    "plot_advice",
+    "replay_figure_of",
+    "success",
+    "world_figure_of",
+]
 
 _SHOWN: tuple[Regret, ...] = ("scaled", "summed", "cost", "quality")
 # Rows of a table in a notebook; of more arms the cheapest are shown.
@@ -37,6 +46,11 @@ def figure_of(result: Result, regret: Regret = "summed") -> Figure:
 def world_figure_of(result: WorldResult, regret: Kind = "scaled") -> Figure:
     """Draw one result in a world: its regret against time, and the traffic of the options."""
     return plot_world(counted(result.problem.arms, "option"), [result], regret)
+
+
+def replay_figure_of(replay: Replay) -> Figure:
+    """Draw a replay: spend against quality."""
+    return plot_replay(replay)
 
 
 def success(result: Result) -> list[tuple[str, str]]:
@@ -109,6 +123,27 @@ def _plan_cells(row: Expectation) -> list[str]:
 
 
 @html_of.register
+def _(replay: Replay) -> str:
+    rows = [
+        [
+            line.name if line.kind != "oracle" else f"{line.name}: {line.option}",
+            _band(line.spend),
+            _band(line.quality),
+            "" if line.saving is None else f"{100 * line.saving.value:.1f}%",
+            percent(line.reaches),
+        ]
+        for line in replay.lines
+    ]
+    caption = (
+        f"{replay.source}, {counted(replay.horizon, 'request')}, {replay.quality.short}, estimator "
+        f"{replay.estimator}: mean [95% interval] a request, saving against {replay.against}"
+    )
+    found = _table(caption, ("", "spend", "quality", "saving", "reaches the bar"), rows)
+    doubts = _table("To mind", ("",), [[words] for words in replay.warnings])
+    return fragment([found, doubts] if replay.warnings else [found])
+
+
+@html_of.register
 def _(least: LeastRegret) -> str:
     kind = "summed" if least.objective == "sum" else least.objective
     caption = (
@@ -169,6 +204,11 @@ def arms_table(problem: Problem, caption: str, columns: Sequence[tuple[str, Sequ
     left = problem.arms - len(rows)
     more = f"; the {_MOST} cheapest, {counted(left, 'arm')} not shown" if left else ""
     return Table(caption + more, heads, "ll" + "r" * (len(heads) - 2), tuple(rows))
+
+
+def _band(estimate: Estimate) -> str:
+    value, low, high = map(readable, estimate)
+    return value if low == high else f"{value} [{low}, {high}]"
 
 
 def _cells(values: Iterable[str], mark: Mark = "") -> tuple[Cell, ...]:

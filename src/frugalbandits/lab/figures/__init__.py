@@ -1,8 +1,9 @@
-"""Figures with matplotlib: instances, regret over time, bounds."""
+"""Figures with matplotlib: instances, regret over time, bounds, replays."""
 
 from frugalbandits.lab.figures.advice import plot_advice
 from frugalbandits.lab.figures.bounds import plot_bounds, plot_ratio
 from frugalbandits.lab.figures.panels import LEAST, LEAST_LINE, REGRETS, Panel, plot_instance, plot_regret
+from frugalbandits.lab.figures.replay import plot_replay
 from frugalbandits.lab.figures.style import SUFFIXES, save
 from frugalbandits.lab.figures.worlds import plot_world
 
@@ -17,6 +18,7 @@ __all__ = [
     "plot_instance",
     "plot_ratio",
     "plot_regret",
+    "plot_replay",
     "plot_world",
     "save",
 ]

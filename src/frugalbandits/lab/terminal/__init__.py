@@ -1,6 +1,7 @@
 """What the command line prints: tables, pictures made of text, progress."""
 
 from frugalbandits.lab.terminal.drawn import instance_view, picture, picture_width
+from frugalbandits.lab.terminal.replay import replay_table
 from frugalbandits.lab.terminal.tables import (
     Cell,
     console,
@@ -25,5 +26,6 @@ __all__ = [
     "policy_table",
     "progress",
     "regret_table",
+    "replay_table",
     "world_table",
 ]

@@ -1,0 +1,117 @@
+"""A figure of a replay: spend against quality, with intervals and the bar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from frugalbandits.lab.figures.style import (
+    GREEN,
+    INK,
+    bar_label,
+    blank,
+    drawing,
+    legend_below,
+    literal,
+    looks,
+    readable_ticks,
+)
+from frugalbandits.lab.replay import Line, Replay
+from frugalbandits.lab.text import counted, shortened, title
+
+__all__ = ["plot_replay"]
+
+_GREY = "#8a8a8a"
+_LONGEST_NAME = 22
+# From the least to the greatest spend; costs further apart than this are drawn by their logarithm.
+_FAR_APART = 30.0
+
+
+def plot_replay(replay: Replay) -> Figure:
+    r"""Draw spend against quality: policies, what happened, the oracle, and each option alone.
+
+    Examples
+    --------
+    >>> from frugalbandits import replay
+    >>> log = {"option": ["a", "b"] * 50, "reward": [0.5, 0.6] * 50, "cost": [1, 2] * 50}
+    >>> plot_replay(replay(log, 0.1, ["etc-cs"], resamples=39)).axes[0].get_xlabel()
+    'mean spend a request'
+    """
+    with drawing():
+        figure = blank(8.6, 6.0)
+        axes = figure.add_subplot()
+        for line in replay.lines:
+            if line.kind == "always":
+                _point(axes, line, _GREY, "o", 5.0)
+                name = literal(shortened(line.option or "", _LONGEST_NAME, "…"))
+                place = (line.spend.value, line.quality.value)
+                axes.annotate(name, place, (5, 5), textcoords="offset points", fontsize=9, color=_GREY)
+        handles: list[Artist] = []
+        labels: list[str] = []
+        styles = looks(line.name for line in replay.lines if line.kind == "policy")
+        for line in replay.lines:
+            if line.kind == "always":
+                continue
+            colour, mark = {"happened": (INK, "X"), "oracle": (GREEN, "*")}.get(line.kind, ("", ""))
+            if line.kind == "policy":
+                colour, mark = styles[line.name].colour, styles[line.name].mark
+            _point(axes, line, colour, mark, 13.0 if line.kind == "oracle" else 8.5)
+            handles.append(_handle(colour, mark))
+            labels.append(_label(line))
+        handles += [_handle(_GREY, "o"), _bar(axes, replay)]
+        labels += ["always one option", "good enough, 95%"]
+        spends = [line.spend.value for line in replay.lines]
+        if min(spends) > 0 and max(spends) / min(spends) > _FAR_APART:
+            axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(readable_ticks())
+        axes.grid(True)
+        axes.margins(x=0.12, y=0.08)
+        axes.set_xlabel("mean spend a request")
+        axes.set_ylabel("mean quality")
+        axes.set_title(
+            f"{bar_label(replay.problem)}, {counted(replay.horizon, 'request')}, estimator {replay.estimator}"
+        )
+        legend_below(figure, handles, labels)
+    return figure
+
+
+def _label(line: Line) -> str:
+    if line.kind == "oracle":
+        return literal(f"oracle: {shortened(line.option or '', _LONGEST_NAME, '…')}")
+    return literal(title(line.name))
+
+
+def _handle(colour: str, mark: str) -> Line2D:
+    return Line2D([], [], color=colour, marker=mark, linestyle="none", markersize=8.0)
+
+
+def _point(axes: Any, line: Line, colour: str, mark: str, size: float) -> None:
+    spend, quality = line.spend, line.quality
+    axes.errorbar(
+        [spend.value],
+        [quality.value],
+        xerr=np.array([[spend.value - spend.low], [spend.high - spend.value]]),
+        yerr=np.array([[quality.value - quality.low], [quality.high - quality.value]]),
+        color=colour,
+        marker=mark,
+        markersize=size,
+        markeredgecolor="white",
+        markeredgewidth=0.8,
+        elinewidth=1.3,
+        capsize=2.5,
+        alpha=0.75 if line.kind == "always" else 1.0,
+        zorder=2.0 if line.kind == "always" else 3.0,
+    )
+
+
+def _bar(axes: Any, replay: Replay) -> Artist:
+    bar = replay.bar
+    axes.axhline(bar.value, color=GREEN, linewidth=1.4, linestyle=(0, (6, 2)), zorder=1.5)
+    if bar.high > bar.low:
+        axes.axhspan(bar.low, bar.high, color=GREEN, alpha=0.12, linewidth=0, zorder=1.0)
+    return Patch(facecolor=GREEN, alpha=0.3)

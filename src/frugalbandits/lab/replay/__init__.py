@@ -1,0 +1,6 @@
+"""What policies would have spent and reached on the requests of a log."""
+
+from frugalbandits.lab.replay.replaying import DEFAULT_POLICIES, replay
+from frugalbandits.lab.replay.result import Estimate, Line, Replay
+
+__all__ = ["DEFAULT_POLICIES", "Estimate", "Line", "Replay", "replay"]

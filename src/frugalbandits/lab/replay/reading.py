@@ -1,0 +1,190 @@
+"""A log from its columns: which kind it is, and every value checked where it enters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.lab.replay.data import Floats, Ints, Log, Past, Table
+from frugalbandits.lab.replay.scanning import Scan
+from frugalbandits.lab.text import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Columns", "read_past"]
+
+
+class Columns(NamedTuple):
+    """What the columns of a log are called.
+
+    `None` stands for the usual name, which need not be there for the last four.
+    """
+
+    option: str | None = None
+    reward: str | None = None
+    cost: str | None = None
+    time: str | None = None
+    request: str | None = None
+    propensity: str | None = None
+    context: str | None = None
+
+    def name(self, what: str) -> str:
+        """Return what a column is called."""
+        given: str | None = getattr(self, what)
+        return what if given is None else given
+
+    def there(self, scan: Scan, what: str) -> str | None:
+        """Return the name of a column, None where it is not there; one that was named must be."""
+        if getattr(self, what) is not None:
+            scan.require([self.name(what)])
+        return self.name(what) if self.name(what) in scan.columns else None
+
+
+def read_past(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
+    """Return what a log has, as a full table where it is one, and what is to be said of it."""
+    reward, cost = columns.name("reward"), columns.name("cost")
+    wide = [column.removeprefix(f"{reward}:") for column in scan.columns if column.startswith(f"{reward}:")]
+    if wide:
+        return _wide(scan, columns, wide), ()
+    needed = [columns.name("option"), reward, cost]
+    scan.require(
+        needed,
+        f"; a log has the columns {needed[0]!r}, {reward!r} and {cost!r} (or others that you name), a full "
+        "table "
+        f"'{reward}:NAME' and '{cost}:NAME' for each option",
+    )
+    return _long(scan, columns)
+
+
+def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
+    reward, cost = columns.name("reward"), columns.name("cost")
+    rewards, costs = [f"{reward}:{name}" for name in names], [f"{cost}:{name}" for name in names]
+    scan.require(costs)
+    alone = [each for each in scan.columns if each.startswith(f"{cost}:") and each not in costs]
+    if alone:
+        raise InputError(f"{scan.name}: there is {alone[0]!r}, but no {reward + alone[0][len(cost) :]!r}")
+    for what in ("propensity", "context"):
+        if getattr(columns, what) is not None:
+            raise InputError(f"{scan.name}: a full table has no use for a column of the kind {what!r}")
+    _check_names(scan, names)
+    time, option = columns.there(scan, "time"), columns.there(scan, "option")
+    others = [each for each in (time, option) if each is not None]
+    frame = scan.frame([*rewards, *costs], others)
+    pairs = np.empty((len(names), frame.height, 2))
+    for place, (own, price) in enumerate(zip(rewards, costs, strict=True)):
+        _check(scan, frame, own, price)
+        pairs[place, :, 0] = frame[own].to_numpy()
+        pairs[place, :, 1] = frame[price].to_numpy()
+    choice = None
+    if option is not None:
+        chosen = scan.names(frame, option)
+        choice = _codes(chosen, names)
+        if (choice < 0).any():
+            row = int(np.argmax(choice < 0))
+            raise InputError(f"{scan.name}, row {row + 1:,}: {unknown_name('option', chosen[row], names)}")
+    if time is not None:
+        order = np.argsort(scan.moments(frame, time), kind="stable")
+        pairs = pairs[:, order]
+        choice = None if choice is None else choice[order]
+    return Table(tuple(names), pairs, choice)
+
+
+def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
+    option, reward, cost = (columns.name(what) for what in ("option", "reward", "cost"))
+    time, request = columns.there(scan, "time"), columns.there(scan, "request")
+    propensity, context = columns.there(scan, "propensity"), columns.there(scan, "context")
+    numbers = [reward, cost, *([] if propensity is None else [propensity])]
+    others = [each for each in dict.fromkeys((option, time, request, context)) if each is not None]
+    frame = scan.frame(numbers, others)
+    _check(scan, frame, reward, cost)
+    if propensity is not None:
+        chances = frame[propensity]
+        scan.refuse(~((chances > 0) & (chances <= 1)), propensity, "does not lie in (0, 1]")
+    used = scan.names(frame, option)
+    names = used.unique(maintain_order=True).to_list()
+    _check_names(scan, names)
+    choice = _codes(used, names)
+    pairs = np.stack([frame[reward].to_numpy(), frame[cost].to_numpy()], axis=1)
+    order = np.arange(frame.height)
+    if time is not None:
+        order = np.argsort(scan.moments(frame, time), kind="stable")
+    told: tuple[str, ...] = ()
+    if request is not None:
+        ids = scan.names(frame, request)[order]
+        table, told = _full(names, choice[order], pairs[order], ids)
+        if table is not None:
+            return table, ()
+    kinds, kind = _kinds(scan, frame, context)
+    chance = None if propensity is None else frame[propensity].to_numpy()[order]
+    log = Log(
+        tuple(names),
+        choice[order],
+        pairs[order],
+        chance,
+        None if kind is None else kind[order],
+        kinds,
+    )
+    return log, told
+
+
+def _full(
+    names: Sequence[str], choice: Ints, pairs: Floats, ids: pl.Series
+) -> tuple[Table | None, tuple[str, ...]]:
+    """Return the full table where each request has every option once, or what is missing for one."""
+    requests = ids.unique(maintain_order=True)
+    if requests.len() == ids.len():
+        return None, ()
+    count = requests.len()
+    cells = choice * count + _codes(ids, requests)
+    found = np.bincount(cells, minlength=count * len(names))
+    if (found == 1).all():
+        full = np.empty((count * len(names), 2))
+        full[cells] = pairs
+        return Table(tuple(names), full.reshape(len(names), count, 2)), ()
+    place = int(np.argmax(found != 1))
+    who, which = requests[place % count], names[place // count]
+    times = "no row" if found[place] == 0 else f"{found[place]:,} rows"
+    return None, (
+        f"some requests have several rows, but it is no full table: request {who!r} has {times} for "
+        f"{which!r}; "
+        "each row counts as a request of its own",
+    )
+
+
+def _kinds(scan: Scan, frame: pl.DataFrame, context: str | None) -> tuple[tuple[str, ...], Ints | None]:
+    if context is None:
+        return (), None
+    given = scan.names(frame, context)
+    kinds = given.unique(maintain_order=True)
+    most = max(2, frame.height // 20)
+    if kinds.len() > most:
+        raise InputError(
+            f"{scan.name}: context is the kind of a request, of which each is to have at least 20 rows or "
+            "so, but "
+            f"the column {context!r} has {counted(kinds.len(), 'value')} in {counted(frame.height, 'row')}"
+        )
+    return tuple(kinds.to_list()), _codes(given, kinds)
+
+
+def _codes(values: pl.Series, names: Sequence[str] | pl.Series) -> Ints:
+    """Return the place of each value among some names, -1 for one that is none of them."""
+    import polars as pl
+
+    known = pl.Series(names, dtype=pl.String)
+    places = pl.Series(range(known.len()), dtype=pl.Int64)
+    return values.replace_strict(known, places, default=-1, return_dtype=pl.Int64).to_numpy().copy()
+
+
+def _check(scan: Scan, frame: pl.DataFrame, reward: str, cost: str) -> None:
+    scan.refuse(~frame[reward].is_between(0, 1), reward, "does not lie in [0, 1]")
+    scan.refuse(frame[cost] < 0, cost, "is below 0")
+
+
+def _check_names(scan: Scan, names: Sequence[str]) -> None:
+    if len(names) < 2:
+        only = f"only {names[0]!r}" if names else "none"
+        raise InputError(f"{scan.name}: a choice needs at least two options, but there is {only}")

@@ -1,0 +1,213 @@
+"""What policies would have done with the requests of a log: the one function that the lab shows of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from frugalbandits.core.contract import Policy
+from frugalbandits.core.options import check_names, check_reference
+from frugalbandits.core.quality import Quality, RelativeToBest, check_quality
+from frugalbandits.core.registry import resolve
+from frugalbandits.errors import InputError
+from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.replay.choosing import choose
+from frugalbandits.lab.replay.data import Log, Past, Table
+from frugalbandits.lab.replay.drift import find_changes
+from frugalbandits.lab.replay.estimating import Effort, Job, effort_for, run_replays
+from frugalbandits.lab.replay.lines import Happened, bar_of, lines_of
+from frugalbandits.lab.replay.reading import Columns, read_past
+from frugalbandits.lab.replay.result import Replay
+from frugalbandits.lab.replay.scanning import Scan
+from frugalbandits.lab.replay.warning import warnings_of
+from frugalbandits.lab.running import check_count, check_seed, label
+from frugalbandits.lab.watching import Progress, listener
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["DEFAULT_POLICIES", "replay"]
+
+#: What is replayed where nothing is named; those that know the bar.
+DEFAULT_POLICIES = ("voi-cs", "cof", "pe-cs", "etc-cs")
+
+
+def replay(
+    log: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Mapping[str, Any],
+    alpha: float | None = None,
+    policies: Sequence[str | Policy] | None = None,
+    *,
+    quality: Quality | str | None = None,
+    option: str | None = None,
+    reward: str | None = None,
+    cost: str | None = None,
+    time: str | None = None,
+    request: str | None = None,
+    propensity: str | None = None,
+    context: str | None = None,
+    among: Sequence[str] | None = None,
+    estimator: str = "auto",
+    requests: int | None = None,
+    resamples: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = True,
+) -> Replay:
+    """Say what policies would have spent and reached on the requests of a log, with intervals.
+
+    Parameters
+    ----------
+    log
+        A file (.csv, .parquet, .ndjson or .jsonl), a polars.DataFrame, or a mapping of columns. Either a
+        request a row with the option that was used; or a full table, with a column ``reward:NAME`` and a
+        column ``cost:NAME`` for each option, or with a row for each request and option.
+    alpha, quality
+        What is good enough, as for `Session`.
+    policies
+        Names, or policies with settings. By default VOI-CS, COF, PE-CS and ETC-CS, or those of them that know
+        the bar.
+    option, reward, cost, time, request, propensity, context
+        What these columns are called; by default as here. The last four need not be there. Rows are put in
+        the order of `time`. `request` says which rows of a full table belong together. `propensity` is the
+        probability with which the option of the row was chosen, and `context` the kind of the request.
+    among
+        Options that may be used; by default all that the log has.
+    estimator
+        "full": each policy is run over the requests as they were; "resample": rows of each option are drawn
+        with replacement; "weights": drawn by 1 over their propensity; "reject": the rows of a log that chose
+        uniformly at random are kept where the policy would have used the same option. "auto" takes the first
+        for a full table, and for a log the third where there are propensities and the second otherwise.
+    requests
+        Requests of each run, for "resample" and "weights"; by default as many as the log has.
+    resamples
+        Pasts that are drawn for the intervals; 199 by default, and fewer, at least 39, for large tables.
+    seed
+        The result depends on the log, the settings and the seed, and on nothing else.
+    workers
+        Threads; all cores by default.
+    progress
+        As for `simulate`, over the parts of the work.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> used = rng.choice(["small", "large"], 2_000)
+    >>> good = rng.random(2_000) < np.where(used == "small", 0.8, 0.85)
+    >>> log = {"option": used, "reward": good, "cost": np.where(used == "small", 0.2, 3.0)}
+    >>> found = replay(log, alpha=0.1, policies=["etc-cs"], resamples=39)
+    >>> found.estimator, found["etc-cs"].spend.value < found["what happened"].spend.value
+    ('resample', True)
+    """
+    bar = check_quality(alpha, quality)
+    chosen = _policies(policies, bar)
+    check_seed(seed)
+    threads = (os.cpu_count() or 1) if workers is None else check_count("workers", workers)
+    length = None if requests is None else check_count("requests", requests)
+    if resamples is not None and check_count("resamples", resamples) < 39:
+        raise InputError(f"resamples must be 39 or more for a 95% interval, but it is {resamples!r}")
+    scan = Scan(log)
+    whole, told = read_past(scan, Columns(option, reward, cost, time, request, propensity, context))
+    past, untried = _restricted(whole, among)
+    check_names(past.names, len(past.names))
+    reference = check_reference(bar, past.names)
+    how = choose(past, estimator, length)
+    if how.horizon <= len(past.names):
+        raise InputError(
+            f"{scan.name}: there must be more requests than options, but there are {how.horizon:,} requests "
+            "and "
+            f"{len(past.names)} options"
+        )
+    effort = effort_for(len(chosen) * how.horizon)
+    if resamples is not None:
+        effort = Effort(effort.runs, resamples, effort.repeats)
+    job = Job(past, how.kind, how.weights, bar, reference, how.horizon)
+    total = effort.runs + effort.resamples
+    with listener(progress, total) as tell:
+        found = run_replays(
+            job, [resolve(policy) for policy in chosen], effort, seed, threads, partial(tell, "replay")
+        )
+    problem = Problem(found.means[:, 0], found.means[:, 1], names=past.names, quality=bar)
+    happened = _happened(whole)
+    lines, against = lines_of(problem, found, [label(policy) for policy in chosen], happened)
+    changes = find_changes(past)
+    return Replay(
+        scan.name.strip("'"),
+        past.requests,
+        how.horizon,
+        how.name,
+        how.method,
+        how.assumes,
+        how.covers,
+        problem,
+        bar_of(problem, found),
+        lines,
+        against,
+        dict(zip(past.names, past.counts.tolist(), strict=True)),
+        changes,
+        (*told, *warnings_of(past, how, found, lines, untried, changes)),
+        effort,
+    )
+
+
+def _policies(given: Sequence[str | Policy] | None, bar: Quality) -> list[str | Policy]:
+    if given is None:
+        paper = isinstance(bar, RelativeToBest)
+        return [name for name in DEFAULT_POLICIES if paper or resolve(name).any_bar]
+    if isinstance(given, str | Policy) or not given:
+        raise InputError(f"policies must be a list of names or policies, but it is {given!r}")
+    for policy in given:
+        resolve(policy)
+    return list({str(policy): policy for policy in given}.values())
+
+
+def _happened(past: Past) -> Happened | None:
+    """Return what the log itself spent and reached; None where a table does not say what was used."""
+    if isinstance(past, Table):
+        if past.choice is None:
+            return None
+        pairs = past.pairs[past.choice, np.arange(past.requests)]
+    else:
+        pairs = past.pairs
+    choice = past.choice
+    assert choice is not None
+    uses = np.bincount(choice, minlength=len(past.names)) / past.requests
+    reward, cost = pairs.mean(axis=0).tolist()
+    return Happened(cost, reward, dict(zip(past.names, uses.tolist(), strict=True)))
+
+
+def _restricted(past: Past, among: Sequence[str] | None) -> tuple[Past, tuple[str, ...]]:
+    """Return the part of a past that has some options only, and those of them that it never tried."""
+    if among is None:
+        return past, ()
+    if isinstance(among, str) or not among:
+        raise InputError(f"among must be a list of options, but it is {among!r}")
+    wanted = list(dict.fromkeys(among))
+    there = [past.names.index(name) for name in wanted if name in past.names]
+    untried = tuple(name for name in wanted if name not in past.names)
+    if len(there) < 2:
+        raise InputError(
+            f"a choice needs at least two options that the log has, but among is {list(among)!r} and the "
+            "log has: "
+            f"{', '.join(past.names)}"
+        )
+    names = tuple(past.names[place] for place in there)
+    if isinstance(past, Table):
+        return Table(names, past.pairs[there]), untried
+    places = np.full(len(past.names), -1)
+    places[there] = np.arange(len(there))
+    kept = places[past.choice] >= 0
+    return (
+        Log(
+            names,
+            places[past.choice[kept]],
+            np.ascontiguousarray(past.pairs[kept]),
+            None if past.propensity is None else past.propensity[kept],
+            None if past.context is None else past.context[kept],
+            past.contexts,
+        ),
+        untried,
+    )
