@@ -206,9 +206,9 @@ def test_bad_threshold_is_named():
         fb.GLRCOF(threshold="sure")
     with pytest.raises(fb.InputError, match="'regret' or 'conclusion', but it is 'both'"):
         fb.GLRCOF(goal="both")
-    with pytest.raises(fb.InputError, match="GLRCOF needs a horizon or a delta"):
+    with pytest.raises(fb.InputError, match="glr-cof needs a horizon or a delta"):
         fb.Session(COSTS, 0.1, "glr-cof:goal=conclusion")
-    with pytest.raises(fb.InputError, match="GLRCOF needs a horizon or a delta"):
+    with pytest.raises(fb.InputError, match="glr-cof needs a horizon or a delta"):
         fb.Session(COSTS, policy="glr-cof", quality="at-least:0.7")
 
 

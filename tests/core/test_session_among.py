@@ -190,7 +190,7 @@ def test_a_policy_that_minds_absence_plans_for_what_is_usable():
 def test_registered_policies_say_what_they_can():
     voi = resolve("voi-cs")
     assert voi.minds_absence and voi.learns_costs and voi.forgets and voi.wants
-    with pytest.raises(fb.InputError, match=r"UCBCS cannot learn costs.*VOICS"):
+    with pytest.raises(fb.InputError, match=r"ucb-cs cannot learn costs.*voi-cs"):
         moving("ucb-cs", learn_costs=True)
-    with pytest.raises(fb.InputError, match=r"COF cannot notice.*VOICS"):
+    with pytest.raises(fb.InputError, match=r"cof cannot notice.*voi-cs"):
         moving("cof", memory=100)

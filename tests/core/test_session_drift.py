@@ -65,5 +65,5 @@ def test_alarms_survive_a_change_of_prices(memory):
 def test_policies_that_cannot_forget_take_auto_and_refuse_a_number():
     assert moving("ts-cs")._setting.memory is None
     assert moving("voi-cs")._setting.memory == 0 and moving("voi-cs", memory=50)._setting.memory == 50
-    with pytest.raises(fb.InputError, match="TSCS cannot notice that an option has changed"):
+    with pytest.raises(fb.InputError, match="ts-cs cannot notice that an option has changed"):
         moving("ts-cs", memory=50)

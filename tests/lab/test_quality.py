@@ -102,8 +102,8 @@ def test_instances_take_a_bar(tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in policies() if not resolve(name).any_bar])
 def test_other_policies_refuse_other_bars(name):
-    kind = type(resolve(name)).__name__
-    words = f"{kind} knows a quality bar relative to the best option only.* AtLeast.*: COF, GLRCOF"
+    kind = resolve(name).called()
+    words = f"{kind} knows a quality bar relative to the best option only.* AtLeast.*: cof, glr-cof"
     with pytest.raises(fb.InputError, match=words):
         fb.simulate(fb.Problem([0.5, 0.9], [1, 2], quality=fb.AtLeast(0.8)), name, 100)
     with pytest.raises(fb.InputError, match=words):

@@ -214,6 +214,8 @@ class Policy(ABC):
 
     #: One line for the list of policies, ending with the source.
     title: ClassVar[str]
+    #: What errors call it: the name under which its kind was registered first.
+    registered_as: ClassVar[str]
     #: True when it knows every kind of quality bar, not only the one relative to the best arm.
     any_bar: ClassVar[bool] = False
     #: False when it never concludes that an arm is optimal, however much it pulls that one.
@@ -249,9 +251,9 @@ class Policy(ABC):
     def begin(self, setting: Setting) -> State:
         """Start, unless the quality bar is of a kind that this policy does not know."""
         if not self.any_bar and not isinstance(setting.quality, RelativeToBest):
-            able = sorted(kind.__name__ for kind in Policy.__subclasses__() if kind.any_bar)
+            able = sorted(kind.called() for kind in Policy.__subclasses__() if kind.any_bar)
             raise InputError(
-                f"{type(self).__name__} knows a quality bar relative to the best option only, but it is "
+                f"{self.called()} knows a quality bar relative to the best option only, but it is "
                 f"{setting.quality!r}; those that know others are: {', '.join(able)}"
             )
         if setting.learn_costs and not self.learns_costs:
@@ -260,10 +262,15 @@ class Policy(ABC):
             self._cannot("notice that an option has changed", "forgets")
         return self.start(setting)
 
+    @classmethod
+    def called(cls) -> str:
+        """Return the name that its kind was first registered under, or that of the class."""
+        return str(vars(cls).get("registered_as", cls.__name__))
+
     def _cannot(self, what: str, flag: str) -> NoReturn:
-        able = sorted(kind.__name__ for kind in Policy.__subclasses__() if vars(kind).get(flag))
+        able = sorted(kind.called() for kind in Policy.__subclasses__() if vars(kind).get(flag))
         raise InputError(
-            f"{type(self).__name__} cannot {what}: its definition has no such thing; those that can are: "
+            f"{self.called()} cannot {what}: its definition has no such thing; those that can are: "
             f"{', '.join(able)}"
         )
 
@@ -316,11 +323,11 @@ class Policy(ABC):
     def needs_horizon(self, setting: Setting) -> int:
         """Return the horizon, or say that this policy cannot do without one."""
         if setting.horizon is None:
-            name = type(self).__name__
+            name = self.called()
             if hasattr(self, "delta"):
                 raise InputError(
                     f"{name} needs a horizon or a delta, but neither was given: say horizon=100_000, or "
-                    f"policy={name}(delta=1e-4)"
+                    f"policy={type(self).__name__}(delta=1e-4)"
                 )
             raise InputError(f"{name} needs a horizon, but none was given: say horizon=100_000")
         return setting.horizon

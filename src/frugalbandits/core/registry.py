@@ -59,6 +59,8 @@ def register(name: str, policy: Policy, title: str | None = None) -> None:
     if name in _REGISTRY:
         raise InputError(f"a policy called {name!r} is registered already")
     _REGISTRY[name] = _Entry(policy, name if title is None else title)
+    if "registered_as" not in vars(type(policy)):
+        type(policy).registered_as = name
 
 
 register("cof", COF(), "COF")
