@@ -1,4 +1,4 @@
-"""What the plug-in adds to a call of LiteLLM: three processes on the same models, a few calls of each in turn."""
+"""What the plug-in adds to a call of LiteLLM: three processes, a few calls of each in turn."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TEXT = """\
 ## Added latency
 
 The 11 models of RouterBench MBPP answer at once, so all that is measured is LiteLLM and what is put into it.
-Three processes (LiteLLM as it is, with the plug-in, with its own `adaptive_router`) make {block} calls each in
-turn, {rounds} rounds. Milliseconds of a call as its caller sees it, and processor time of a call with all that
-is done after the answer has gone out: bills, judgements, learning.
+Three processes (LiteLLM as it is, with the plug-in, with its own `adaptive_router`) make {block} calls each
+in turn, {rounds} rounds. Milliseconds of a call as its caller sees it, and processor time of a call with all
+that is done after the answer has gone out: bills, judgements, learning.
 """
 
 #: By process, the ways of calling: whether asynchronous, and who judges.

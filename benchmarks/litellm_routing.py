@@ -1,4 +1,4 @@
-"""What the plug-in for LiteLLM adds to a call, and what it spends and reaches; runs where LiteLLM is (`make bench-litellm`)."""
+"""What the plug-in for LiteLLM adds to a call, spends and reaches; runs where LiteLLM is installed."""
 
 from __future__ import annotations
 

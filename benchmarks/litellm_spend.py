@@ -1,4 +1,4 @@
-"""What routing spends and reaches: LiteLLM's `Router` on models of the tables, with a judge that errs, and failures."""
+"""What routing spends and reaches: models of the tables, failures, and a judge that errs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ WITHIN = 1.15  # times the oracle's spend
 TEXT = """\
 ## Spend and quality
 
-{calls:,} calls. {failures:.0%} of all attempts fail, and the cheapest good model is down for a fifth of the time. {judged:.0%}
-of the answers are judged, and {wrong:.0%} of these judgements are wrong. Good enough is {bar:.0%} of the best model's
-quality. Looked at is what comes after the first {learning:,} calls: what was spent, against the oracle; the quality
-that the models have by their table, against the bar; the same without the outage. The oracle knows all
-models and who is down, and takes the cheapest good one; after a failure the next, as all others do.
-`simple-shuffle`, `cost-based-routing` and `adaptive_router` are LiteLLM's, run for {rival:,} calls: they learn
-nothing here, so more would tell the same. Always-best and the oracle are computed from the table.
+{calls:,} calls. {failures:.0%} of all attempts fail, and the cheapest good model is down for a fifth of the
+time. {judged:.0%} of the answers are judged, and {wrong:.0%} of these judgements are wrong. Good enough is
+{bar:.0%} of the best model's quality. Looked at is what comes after the first {learning:,} calls: what was
+spent, against the oracle; the quality that the models have by their table, against the bar; and the same
+without the outage. The oracle knows all models and who is down, and takes the cheapest good one; after a
+failure it takes the next, as ours does. `simple-shuffle`, `cost-based-routing` and `adaptive_router` are
+LiteLLM's, run for {rival:,} calls: they learn nothing here, so more would tell the same. Always-best and the
+oracle are computed from the table.
 """
 
 

@@ -1,4 +1,4 @@
-"""Models made from the tables of options, behind LiteLLM's own `Router`: what they answer, cost, and when not."""
+"""Models made from the tables of options, behind LiteLLM's own `Router`."""
 
 from __future__ import annotations
 
