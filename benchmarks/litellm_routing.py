@@ -16,10 +16,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=["latency", "spend"], help="one of the two parts")
     parser.add_argument("--calls", type=int, default=20_000, help="calls that are routed by the plug-in")
-    parser.add_argument("--rival", type=int, help="calls of LiteLLM's own strategies (a tenth)")
+    parser.add_argument("--rival", type=int, help="calls of LiteLLM's own strategies: a tenth; 0: none")
     parser.add_argument("--rounds", type=int, default=40, help="rounds of 20 calls for the latency")
     parser.add_argument(
         "--table", action="append", choices=list(TABLES), help="mbpp, arc, aider; all by default"
+    )
+    parser.add_argument(
+        "--worth",
+        type=float,
+        default=0.0,
+        help="of a unit of quality, in ranges of the costs; 0: the default",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="sizes that say nothing, to see that it runs")
@@ -29,8 +35,9 @@ def main() -> None:
     if told.only != "spend":
         print(litellm_latency.section(rounds), flush=True)
     if told.only != "latency":
-        rival = told.rival or max(calls // 10, 100)
-        print(litellm_spend.section(told.table or list(TABLES), calls, rival, told.seed), flush=True)
+        rival = max(calls // 10, 100) if told.rival is None else told.rival
+        tables = told.table or list(TABLES)
+        print(litellm_spend.section(tables, calls, rival, told.seed, told.worth), flush=True)
     print(f"Took {time.perf_counter() - began:,.0f} s.")
 
 

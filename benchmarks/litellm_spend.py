@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from frugalbandits.integrations.litellm import FrugalRouter, Sampled, text_of
-from litellm_world import GOOD, MESSAGES, Model, Router, World, deployments, models_of
+from litellm_world import ANSWER, GOOD, MESSAGES, PROMPT, Model, Router, World, deployments, models_of
 from report import table
 
 __all__ = ["section"]
@@ -34,7 +34,7 @@ spent, against the oracle; the quality that the models have by their table, agai
 without the outage. The oracle knows all models and who is down, and takes the cheapest good one; after a
 failure it takes the next, as ours does. `simple-shuffle`, `cost-based-routing` and `adaptive_router` are
 LiteLLM's, run for {rival:,} calls: they learn nothing here, so more would tell the same. Always-best and the
-oracle are computed from the table.
+oracle are computed from the table. `worth` of ours, what a unit of quality is worth: {worth}.
 """
 
 
@@ -74,6 +74,9 @@ class Task:
         self.good = sorted(good, key=lambda model: model.cost)
         self.by_quality = sorted(self.models, key=lambda model: -model.quality)
         self.usual = self.good[0].name
+        guesses = [(PROMPT + ANSWER) * model.token_price for model in self.models]
+        #: Of what a call costs by the plug-in's first guess.
+        self.range = max(guesses) - min(guesses)
 
     def computed(self, order: Sequence[Model]) -> Book:
         """Return what comes of taking the first model of a list that is up, and the next one if it fails."""
@@ -127,7 +130,9 @@ async def routed(task: Task, router: Any, group: str, world: World, calls: int) 
     return book
 
 
-async def measured(task: Task, how: str, calls: int, seed: int) -> tuple[Book, str]:
+async def measured(
+    task: Task, how: str, calls: int, seed: int, worth: float | None = None
+) -> tuple[Book, str]:
     """Return what a way of routing spends and reaches, and the report of ours."""
     world = World(task.models, FAILURES, seed)
     group, settings = f"{task.name}-{how}-{seed}", {"num_retries": 3, "retry_after": 0, "cooldown_time": 1}
@@ -145,7 +150,7 @@ async def measured(task: Task, how: str, calls: int, seed: int) -> tuple[Book, s
     router = Router(model_list=deployments(task.models, group), routing_strategy=strategy, **settings)
     if how != "ours":
         return await routed(task, router, group, world, calls), ""
-    frugal = FrugalRouter(group, alpha=ALPHA, judge=judge_of(seed)).attach(router)
+    frugal = FrugalRouter(group, alpha=ALPHA, judge=judge_of(seed), worth=worth).attach(router)
     book = await routed(task, router, group, world, calls)
     await asyncio.sleep(1.0)
     await asyncio.to_thread(frugal.flush, 30.0)
@@ -155,11 +160,11 @@ async def measured(task: Task, how: str, calls: int, seed: int) -> tuple[Book, s
     return book, f"{judged:,} of {told.answers:,} answers were judged."
 
 
-async def _one(name: str, calls: int, rival: int, seed: int) -> str:
+async def _one(name: str, calls: int, rival: int, seed: int, ranges: float) -> str:
     task = Task(name)
-    ours, told = await measured(task, "ours", calls, seed)
+    ours, told = await measured(task, "ours", calls, seed, ranges * task.range or None)
     books: dict[str, Book] = {"ours": ours}
-    for how in ("simple-shuffle", "cost-based-routing", "adaptive_router"):
+    for how in ("simple-shuffle", "cost-based-routing", "adaptive_router") if rival else ():
         books[how], _ = await measured(task, how, rival, seed)
     books["always the best"] = task.computed(task.by_quality)
     books["oracle"] = oracle = task.computed(task.good)
@@ -205,7 +210,7 @@ def _verdict(ours: Book, oracle: Book, bar: float) -> str:
     )
 
 
-def section(tables: Sequence[str], calls: int, rival: int, seed: int) -> str:
+def section(tables: Sequence[str], calls: int, rival: int, seed: int, ranges: float) -> str:
     """Measure, and return the text with its tables."""
     told: Mapping[str, Any] = {
         "calls": calls,
@@ -215,9 +220,10 @@ def section(tables: Sequence[str], calls: int, rival: int, seed: int) -> str:
         "judged": JUDGED,
         "wrong": WRONG,
         "bar": 1 - ALPHA,
+        "worth": f"{ranges:g} times the range of the costs" if ranges else "the default",
     }
 
     async def all_of_them() -> list[str]:
-        return [await _one(name, calls, rival, seed) for name in tables]
+        return [await _one(name, calls, rival, seed, ranges) for name in tables]
 
     return "\n".join([TEXT.format(**told), *asyncio.run(all_of_them())])

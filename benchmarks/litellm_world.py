@@ -14,7 +14,18 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # before LiteLLM 
 import litellm
 from litellm import Router
 
-__all__ = ["GOOD", "MESSAGES", "TABLES", "Model", "Router", "World", "deployments", "models_of"]
+__all__ = [
+    "ANSWER",
+    "GOOD",
+    "MESSAGES",
+    "PROMPT",
+    "TABLES",
+    "Model",
+    "Router",
+    "World",
+    "deployments",
+    "models_of",
+]
 
 litellm.suppress_debug_info = True
 logging.getLogger("LiteLLM").setLevel(logging.ERROR)
