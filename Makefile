@@ -44,6 +44,9 @@ bench: $(VENV)/.installed-bench ## speed, as ratios measured in one run
 bench-litellm: $(LITELLM)/.installed ## what the plug-in for LiteLLM adds to a call, spends and reaches; about half an hour
 	$(LITELLM)/bin/python benchmarks/litellm_routing.py
 
+example-proxy: $(LITELLM)/.installed ## LiteLLM's proxy with the plug-in: starts, answers the OpenAI client, takes feedback, stops
+	$(LITELLM)/bin/python examples/proxy/traffic.py
+
 docs: $(VENV)/.installed-docs ## the documentation as HTML in docs/_build
 	$(BIN)/sphinx-build -W -b html docs docs/_build
 
