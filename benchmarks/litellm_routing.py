@@ -15,7 +15,7 @@ __all__ = ["main"]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=["latency", "spend"], help="one of the two parts")
-    parser.add_argument("--calls", type=int, default=20_000, help="calls that are routed by the plug-in")
+    parser.add_argument("--calls", type=int, default=20_000, help="calls that the plug-in routes; 0: none")
     parser.add_argument("--rival", type=int, help="calls of LiteLLM's own strategies: a tenth; 0: none")
     parser.add_argument("--rounds", type=int, default=40, help="rounds of 20 calls for the latency")
     parser.add_argument(

@@ -24,6 +24,17 @@ OUTAGE = (0.5, 0.7)  # from where to where the usual model is down
 AT_ONCE = 4  # calls that are under way
 WITHIN = 1.15  # times the oracle's spend
 
+RIVALS = ("simple-shuffle", "cost-based-routing", "adaptive_router")
+HEADERS = [
+    "",
+    "$ per 1,000 calls",
+    "of the oracle's",
+    "quality",
+    "above the bar",
+    "without outage: of the oracle's",
+    "quality",
+]
+
 TEXT = """\
 ## Spend and quality
 
@@ -162,29 +173,19 @@ async def measured(
 
 async def _one(name: str, calls: int, rival: int, seed: int, ranges: float) -> str:
     task = Task(name)
-    ours, told = await measured(task, "ours", calls, seed, ranges * task.range or None)
-    books: dict[str, Book] = {"ours": ours}
-    for how in ("simple-shuffle", "cost-based-routing", "adaptive_router") if rival else ():
+    books: dict[str, Book] = {}
+    oracle, below = task.computed(task.good), ""
+    if calls:
+        ours, told = await measured(task, "ours", calls, seed, ranges * task.range or None)
+        books["ours"] = ours
+        shares = [f"{model} {number / calls:.0%}" for model, number in ours.used.most_common(4)]
+        below = f"{_verdict(ours, oracle, task.bar)} {told} Ours used most: {', '.join(shares)}.\n"
+    for how in RIVALS if rival else ():
         books[how], _ = await measured(task, how, rival, seed)
-    books["always the best"] = task.computed(task.by_quality)
-    books["oracle"] = oracle = task.computed(task.good)
+    books |= {"always the best": task.computed(task.by_quality), "oracle": oracle}
     rows = [_row(how, book, oracle, task.bar) for how, book in books.items()]
-    headers = [
-        "",
-        "$ per 1,000 calls",
-        "of the oracle's",
-        "quality",
-        "above the bar",
-        "without outage: of the oracle's",
-        "quality",
-    ]
-    most = ", ".join(
-        f"{model} {number / sum(ours.used.values()):.0%}" for model, number in ours.used.most_common(4)
-    )
-    return (
-        f"### {name}: {len(task.models)} models, bar {task.bar:.3f}, usual model {task.usual}\n\n"
-        f"{table(headers, rows)}\n\n{_verdict(ours, oracle, task.bar)} {told} Ours used most: {most}.\n"
-    )
+    title = f"### {name}: {len(task.models)} models, bar {task.bar:.3f}, usual model {task.usual}"
+    return f"{title}\n\n{table(HEADERS, rows)}\n\n{below}"
 
 
 def _row(how: str, book: Book, oracle: Book, bar: float) -> list[str]:
