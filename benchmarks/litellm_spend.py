@@ -214,9 +214,9 @@ def _verdict(ours: Book, oracle: Book, bar: float) -> str:
 def section(tables: Sequence[str], calls: int, rival: int, seed: int, ranges: float) -> str:
     """Measure, and return the text with its tables."""
     told: Mapping[str, Any] = {
-        "calls": calls,
+        "calls": calls or rival,
         "rival": rival,
-        "learning": int(LEARNING * calls),
+        "learning": int(LEARNING * (calls or rival)),
         "failures": FAILURES,
         "judged": JUDGED,
         "wrong": WRONG,
