@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LITELLM := .venv-litellm
 
-.PHONY: run test litellm quick soak pythons lint format bench docs graph clean
+.PHONY: run test litellm quick soak pythons lint format bench bench-litellm example-proxy docs graph clean
 
 run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, figures and a report
 	$(BIN)/frugal reproduce all --quick --out out/reproduction-quick
@@ -40,6 +40,12 @@ format: $(VENV)/.installed ## mend what ruff can mend
 
 bench: $(VENV)/.installed-bench ## speed, as ratios measured in one run
 	$(BIN)/python benchmarks/run.py
+
+bench-litellm: $(LITELLM)/.installed ## what the plug-in for LiteLLM adds to a call, spends and reaches; about half an hour
+	$(LITELLM)/bin/python benchmarks/litellm_routing.py
+
+example-proxy: $(LITELLM)/.installed ## LiteLLM's proxy with the plug-in: starts, answers the OpenAI client, takes feedback, stops
+	$(LITELLM)/bin/python examples/proxy/traffic.py
 
 docs: $(VENV)/.installed-docs ## the documentation as HTML in docs/_build
 	$(BIN)/sphinx-build -W -b html docs docs/_build

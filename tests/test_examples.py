@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import subprocess
 import sys
 import tomllib
@@ -10,7 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+ROUTING = ROOT / "examples" / "llm_routing.py"
+# LiteLLM has an environment of its own, where tests/integrations runs it.
+EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if path != ROUTING]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -29,6 +33,31 @@ def test_the_skeleton_to_copy_is_the_example():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     assert blocks == [(ROOT / "examples" / "own_policy.py").read_text(encoding="utf-8")]
+
+
+def test_the_notebook_is_the_script():
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        from make_notebook import cells_of
+    finally:
+        sys.path.pop(0)
+    notebook = json.loads(ROUTING.with_suffix(".ipynb").read_text(encoding="utf-8"))
+    made = [(kind, text) for kind, text in cells_of(ROUTING.read_text(encoding="utf-8"))]
+    kept = [(cell["cell_type"], "".join(cell["source"])) for cell in notebook["cells"]]
+    assert kept == made, "python docs/make_notebook.py writes it anew, where LiteLLM is installed"
+    # All of the code, in its order.
+    code = "\n".join(text for kind, text in made if kind == "code")
+    assert ast.dump(ast.parse(code)) == ast.dump(ast.parse(_without_docstring(ROUTING)))
+    printed = "".join(
+        part for cell in notebook["cells"] for out in cell.get("outputs", []) for part in out["text"]
+    )
+    assert "5,000 answers, spent" in printed
+
+
+def _without_docstring(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = tree.body[1:]
+    return ast.unparse(tree)
 
 
 def test_mypy_checks_them():

@@ -243,3 +243,35 @@ def _deployment(given):
     from litellm.types.router import Deployment
 
     return Deployment(**given)
+
+
+def _priced(house, price):
+    """Deployments of two models, the dearer one at a price of ours."""
+    small = house.deployment(SMALL, "small", id=f"{house.group}-small")
+    large = house.deployment(
+        LARGE, "large", id=f"{house.group}-large", input_cost_per_token=price, output_cost_per_token=price
+    )
+    return small, large
+
+
+def test_a_price_that_is_written_anew_is_taken_in_and_old_bills_are_no_guide_any_more(house):
+    small, large = _priced(house, 1e-3)
+    house.attached(house.router(deployments=[small, large]))
+    for _ in range(3):
+        house.call()
+    house.settled(3)
+    assert house.arm(LARGE).cost == pytest.approx(1.3)
+    house.bare.upsert_deployment(_deployment(_priced(house, 1e-9)[1]))
+    house.call()
+    until(lambda: house.arm(LARGE).cost == pytest.approx(1.3e-6))
+    assert house.arm(SMALL).cost > house.arm(LARGE).cost
+    house.settled(4)
+    assert not house.frugal.report().counts.get("pricing")
+
+
+def test_a_cost_that_was_given_by_hand_stays(house):
+    house.attached(house.router(deployments=list(_priced(house, 1e-3))), costs={LARGE: 7.0})
+    house.bare.upsert_deployment(_deployment(_priced(house, 1e-9)[1]))
+    house.call()
+    house.settled(1)
+    assert house.arm(LARGE).cost == 7.0

@@ -26,7 +26,7 @@ from frugalbandits.integrations.litellm.options import (
     stamp_of,
     stamped,
 )
-from frugalbandits.integrations.litellm.pricing import first_costs, price_of
+from frugalbandits.integrations.litellm.pricing import first_costs, price_of, written_prices
 from frugalbandits.integrations.litellm.sessions import Sessions
 from frugalbandits.integrations.litellm.settings import Settings
 from frugalbandits.integrations.litellm.settling import Settling
@@ -65,6 +65,7 @@ class Group:
         )
         self.settling = Settling(self)
         self.ids = {id_of(each): option_of(each) for each in self._deployments()}
+        self._written = {id_of(each): written_prices(each) for each in self._deployments()}
         #: Puts our strategy back in place where LiteLLM has dropped it, as it does when its own is changed.
         self.mend: Callable[[], None] | None = None
         self._conversations: OrderedDict[tuple[str | None, str], Decision] = OrderedDict()
@@ -89,6 +90,7 @@ class Group:
         """Tell whether an option has a price; one that has come to the group since is taken in."""
         self.ids.update({id_of(each): option for each in deployments})
         if option in self.sessions.costs:
+            self._reprice(option, deployments)
             return True
         price = price_of(self.router, deployments[0], self.settings.expected_tokens)
         if price is None:
@@ -97,6 +99,22 @@ class Group:
             return False
         self.sessions.add(option, price)
         return True
+
+    def _reprice(self, option: str, deployments: Sequence[Mapping[str, Any]]) -> None:
+        """Take in token prices that were written anew into deployments of an option."""
+        now = {id_of(each): written_prices(each) for each in deployments}
+        same = all(self._written.get(name, prices) == prices for name, prices in now.items())
+        self._written.update(now)
+        if same or option in self.settings.costs:
+            return
+        mine = [each for each in self._deployments() if option_of(each) == option]
+        cost = first_costs(self.router, mine, {}, self.settings.expected_tokens)[option]
+
+        async def job() -> None:
+            with self.trouble.kept_out("pricing"):
+                await self.backstage.in_thread(self.sessions.set_cost, option, cost)
+
+        self.backstage.submit(job)
 
     def choose(self, kwargs: dict[str, Any], among: Sequence[str]) -> Attempt:
         """Return an attempt: a decision among some options, with the ticket that it goes by."""

@@ -10,7 +10,7 @@ from frugalbandits.core.session.money import check_cost
 from frugalbandits.errors import InputError
 from frugalbandits.integrations.litellm.options import id_of, option_of
 
-__all__ = ["check_costs", "check_tokens", "first_costs", "price_of"]
+__all__ = ["check_costs", "check_tokens", "first_costs", "price_of", "written_prices"]
 
 
 def check_tokens(expected: Any) -> tuple[float, float]:
@@ -47,6 +47,12 @@ def price_of(router: Any, deployment: Mapping[str, Any], tokens: tuple[float, fl
     if given is None or made is None:
         return None
     return float(tokens[0] * given + tokens[1] * made)
+
+
+def written_prices(deployment: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the prices of a token that stand in a deployment itself, of prompts and of answers."""
+    params = deployment.get("litellm_params") or {}
+    return params.get("input_cost_per_token"), params.get("output_cost_per_token")
 
 
 def first_costs(

@@ -133,6 +133,13 @@ class Sessions:
                     log.info("option %r was not added here: %s", option, error)
             self.costs[option] = cost
 
+    def set_cost(self, option: str, cost: float) -> None:
+        """Take in a new price of an option, in all sessions: bills so far are no guide any more."""
+        with self._lock:
+            for book in self._books.values():
+                book.session.set_cost(option, cost)
+            self.costs[option] = cost
+
     def close(self) -> None:
         """End connections and stored sessions."""
         with self._lock:
