@@ -38,8 +38,7 @@ _FILES = ("days.csv", "plans.csv", "advice.svg", "advice.png")
 
 @app.command(
     short_help="Say what learning would cost and save, before the first decision.",
-    epilog="Example: frugal advise --cost small=0.2 --cost large=3 --guess small=0.6..0.9 --guess large=0.9 "
-    "--alpha 0.1 --volume 2000 --now large",
+    epilog="Example: frugal advise --cost small=0.2 --cost large=3 --alpha 0.1",
 )
 def advise(
     cost: Annotated[

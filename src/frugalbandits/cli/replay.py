@@ -107,7 +107,7 @@ def replay(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each policy would have spent and reached on the requests of a log.
+    """Say what policies would have spent and reached on a log.
 
     A log has a row a request: the option that was used, how good that was and what it cost. A full table has
     all options of each request: columns reward:NAME and cost:NAME, or a row for each request and option.
