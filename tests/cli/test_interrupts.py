@@ -12,12 +12,12 @@ import pytest
 # The signal is blocked in the main thread, so another one gets it, and the read goes on for ever: as it does
 # when a signal comes just before a read that blocks.
 BLOCKED = """
-import os, signal, sys
+import os, signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from frugalbandits.cli.interrupts import interruptible
 with interruptible("gone"):
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    print("ready", flush=True)
+    threading.Timer(1.0, print, ["ready"], {"flush": True}).start()  # by then the read has begun
     os.read(os.pipe()[0], 1)
 """
 

@@ -106,6 +106,7 @@ WITH_CODE = [
 def test_code_in_the_documents_runs(path, tmp_path):
     """Every block of python is run, in order, as one script; a block of text after it is its output."""
     text = path.read_text(encoding="utf-8")
+    (tmp_path / "docs").symlink_to(ROOT / "docs")  # files that pages name
     script = tmp_path / "document.py"
     script.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), encoding="utf-8")
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
