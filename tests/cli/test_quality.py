@@ -65,7 +65,7 @@ def test_instances_and_bounds_take_a_bar():
         (("simulate", "nu1", "--quality", "at-least:0.9", "--policy", "ts-cs"), "ts-cs knows .* glr-cof"),
         (("simulate", "nu1", "--quality", "at-least:0.9", "--alpha", "0.1"), "--alpha 0.1 and --quality"),
         (("instances", "nu1", "--quality", "at-least:0.9", "--alpha", "0.1"), "--alpha 0.1 and --quality"),
-        (("bounds", "nu1", "--quality", "at-least:0.9", "--simulate", "--policy", "pe-cs"), "PECS knows"),
+        (("bounds", "nu1", "--quality", "at-least:0.9", "--simulate", "--policy", "pe-cs"), "pe-cs knows"),
     ],
 )
 def test_bad_bars_are_refused(arguments, words):
