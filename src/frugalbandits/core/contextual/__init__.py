@@ -1,0 +1,1 @@
+"""Decisions that look at the query, with a promise on the average over queries."""
