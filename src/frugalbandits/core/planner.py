@@ -30,7 +30,7 @@ from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.core.registry import policies, resolve
 from frugalbandits.core.tables import text_table
 
-__all__ = ["PATIENCE", "How", "Planner", "WarmUp", "Warmed", "made_ready", "planner_of", "warm_up"]
+__all__ = ["PATIENCE", "How", "Planner", "WarmUp", "Warmed", "form", "made_ready", "planner_of", "warm_up"]
 
 #: Plans in plain Python before machine code is ordered: short programs should not pay for a compiler.
 PATIENCE = 20
@@ -69,7 +69,7 @@ class Planner:
         """Have machine code for arguments of these types, and use it from now on."""
         code: Any = machine_code(self._plain)
         made = made_ready(code, state, rng)
-        self._code = code
+        self._code = compile_for(code, state, rng)
         return made
 
 
@@ -80,7 +80,7 @@ _registering = threading.Lock()
 def planner_of(policy: Policy, state: Any, rng: Any) -> Planner:
     """Return the planner for a policy of this kind and states of this form."""
     plan = type(policy).plan
-    key = (plan, _form(state), type(rng))
+    key = (plan, form(state), type(rng))
     with _registering:
         if key not in _planners:
             _planners[key] = Planner(plan, PATIENCE if _is_data(state) else 0)
@@ -94,12 +94,13 @@ def _is_data(value: Any) -> bool:
     return value is None or isinstance(value, np.ndarray | np.generic | bool | int | float | str)
 
 
-def _form(value: Any) -> Hashable:
-    """Return what the compiler would tell states apart by."""
+def form(value: Any) -> Hashable:
+    """Return what the compiler would tell states apart by: machine code is for states of one form."""
     if hasattr(value, "_fields"):
-        return str(type(value)), *(_form(part) for part in value)
+        return str(type(value)), *(form(part) for part in value)
     if isinstance(value, np.ndarray):
-        return str(value.dtype), value.ndim
+        flags = value.flags
+        return str(value.dtype), value.ndim, flags.c_contiguous, flags.writeable, flags.aligned
     return str(type(value))
 
 
