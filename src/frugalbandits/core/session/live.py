@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 from frugalbandits.core.options import check_names
 from frugalbandits.core.quality import RelativeTo
 from frugalbandits.core.session.feedback import Decision
+from frugalbandits.core.session.handing import Reach
 from frugalbandits.core.session.history import Changes
 from frugalbandits.core.session.money import check_cost
 from frugalbandits.core.session.taking import Taking
@@ -16,6 +17,8 @@ from frugalbandits.core.session.terms import ACTIVE, PAUSED, RETIRED, STANDINGS
 from frugalbandits.errors import InputError, UnknownDecision, unknown_name
 
 __all__ = ["LiveOptions"]
+
+_REMEMBERED = 256  # ways in which calls have limited the options
 
 
 class LiveOptions(Taking):
@@ -141,16 +144,30 @@ class LiveOptions(Taking):
             raise InputError(f"the option {name!r} was retired")
         return option
 
-    def _allowed(self, among: Any, exclude: Any) -> list[bool]:
+    def _reach(self, among: Any, exclude: Any) -> Reach:
         """Return which options may be used in a call, at least one."""
-        chosen = None if among is None else self._chosen("among", among)
-        barred = frozenset[int]() if exclude is None else self._chosen("exclude", exclude)
+        key = _listed("among", among), _listed("exclude", exclude)
+        # Most calls that leave something out leave out what others did.
+        try:
+            known = self._reached.get(key)
+        except TypeError:
+            known = None  # no names at all, which is said below
+        if known is None:
+            known = self._reach_of(*key)
+            if len(self._reached) == _REMEMBERED:
+                self._reached.clear()
+            self._reached[key] = known
+        return known
+
+    def _reach_of(self, among: tuple[Any, ...] | None, exclude: tuple[Any, ...] | None) -> Reach:
+        chosen = None if among is None else frozenset(map(self._option, among))
+        barred = frozenset(map(self._option, exclude or ()))
         allowed = [
             standing == ACTIVE and option not in barred and (chosen is None or option in chosen)
             for option, standing in enumerate(self._standing)
         ]
         if any(allowed):
-            return allowed
+            return Reach(allowed, [allowed[option] for option in self._ranked])
         if ACTIVE not in self._standing:
             raise InputError(
                 f"every option is paused: {', '.join(map(repr, self._by_rank))}; resume one of them first"
@@ -164,11 +181,6 @@ class LiveOptions(Taking):
         ]
         raise InputError(f"no option is left to choose from: {'; '.join([*told, *stand])}")
 
-    def _chosen(self, what: str, names: Any) -> frozenset[int]:
-        if isinstance(names, str) or not isinstance(names, Iterable):
-            raise InputError(f"{what} must be a list of names of options, but it is {names!r}")
-        return frozenset(self._option(name) for name in names)
-
     def _to_keep(self, after: Any) -> int | None:
         """Return the option of an earlier decision, as far as it is known; None: no wish."""
         if after is None:
@@ -180,3 +192,11 @@ class LiveOptions(Taking):
             if 0 <= id_ < self._next:
                 return self._pending.get(id_)
         raise UnknownDecision(f"no decision has the id {after!r}")
+
+
+def _listed(what: str, names: Any) -> tuple[Any, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"{what} must be a list of names of options, but it is {names!r}")
+    return tuple(names)
