@@ -13,6 +13,7 @@ from frugalbandits.core.contract import Policy
 from frugalbandits.core.policies.cof import COF
 from frugalbandits.core.policies.etc_cs import ETCCS
 from frugalbandits.core.policies.glr_cof import GLRCOF
+from frugalbandits.core.policies.mix_cs import MixCS
 from frugalbandits.core.policies.pe_cs import PECS
 from frugalbandits.core.policies.ts_cs import TSCS
 from frugalbandits.core.policies.ts_cs_discounted import DiscountedTSCS
@@ -69,6 +70,7 @@ register("cof-no-combine", COF(combine=False), "COF (no combine)")
 register("cof-cost-biased", COF(sampling="cost-biased"), "COF (cost-biased)")
 register("glr-cof", GLRCOF(), "GLR-COF")
 register("voi-cs", VOICS(), "VOI-CS")
+register("mix-cs", MixCS(), "MIX-CS")
 register("pe-cs", PECS(), "PE-CS")
 register("ucb-cs", UCBCS(), "UCB-CS")
 register("ts-cs", TSCS(), "TS-CS")

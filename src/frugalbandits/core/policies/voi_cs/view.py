@@ -18,7 +18,17 @@ import numpy as np
 from frugalbandits.core.jit import inner, instead
 from frugalbandits.core.policies.voi_cs.beliefs import floats, wholes
 
-__all__ = ["arranged", "balance", "by_price", "decided", "flags", "learned_costs", "numbers", "priced"]
+__all__ = [
+    "arranged",
+    "balance",
+    "by_price",
+    "decided",
+    "flags",
+    "hoped_costs",
+    "learned_costs",
+    "numbers",
+    "priced",
+]
 
 
 def numbers(array: Any) -> Any:
@@ -71,25 +81,33 @@ def learned_costs(costs: Any, bills: Any) -> tuple[Any, float]:
 
 
 @inner
-def priced(state: Any, counts: Any) -> Any:
-    """Return the price of each arm, scaled by what a unit of quality is worth; the least is 0."""
-    arms = len(counts)
-    if not state.learning:
-        return numbers(state.prices)
-    means, variation = learned_costs(state.costs, state.bills)
+def hoped_costs(costs: Any, bills: Any, counts: Any) -> tuple[Any, float]:
+    """Return what each arm may cost, those little used taken at their best, and the range of mean costs."""
+    means, variation = learned_costs(costs, bills)
     time = 0.0
-    for k in range(arms):
+    for k in range(len(counts)):
         time += counts[k]
-    prices = floats(arms)
-    least, dearest, cheapest = np.inf, -np.inf, np.inf
-    for k in range(arms):
+    hopes = floats(len(counts))
+    dearest, cheapest = -np.inf, np.inf
+    for k in range(len(counts)):
         used = max(counts[k], 1)
         tried = math.sqrt(0.5 * math.log(max(time / used, 1.0)))
-        prices[k] = means[k] * math.exp(-tried * variation / math.sqrt(1.0 + used))
-        least = min(least, prices[k])
+        hopes[k] = means[k] * math.exp(-tried * variation / math.sqrt(1.0 + used))
         cheapest, dearest = min(cheapest, means[k]), max(dearest, means[k])
-    scale = state.worth if state.worth > 0 else dearest - cheapest
-    for k in range(arms):
+    return hopes, dearest - cheapest
+
+
+@inner
+def priced(state: Any, counts: Any) -> Any:
+    """Return the price of each arm, scaled by what a unit of quality is worth; the least is 0."""
+    if not state.learning:
+        return numbers(state.prices)
+    prices, span = hoped_costs(state.costs, state.bills, counts)
+    least = np.inf
+    for k in range(len(prices)):
+        least = min(least, prices[k])
+    scale = state.worth if state.worth > 0 else span
+    for k in range(len(prices)):
         prices[k] = (prices[k] - least) / scale if scale > 0 else 0.0
     return prices
 
