@@ -168,7 +168,7 @@ class Average(NamedTuple):
     """Where a policy stands that promises an average; arms by rank, cheapest first."""
 
     decided: Floats  # decisions for each arm that the average is over
-    quality: float  # of these decisions, those without feedback counted as their arm's mean
+    quality: float  # of these decisions, those without feedback counted as their arm's mean; NaN: unknown
     error: float  # its standard error
     bar: float
     debt: float  # quality that all these decisions are short of the bar; negative where they are above it

@@ -281,7 +281,7 @@ class MixCS(Policy):
         share = judged / judged.sum() if judged.any() else judged
         return Average(
             decided=over,
-            quality=float(share @ np.array(beliefs.mean)),
+            quality=float(share @ np.array(beliefs.mean)) if judged.any() else math.nan,
             error=float(np.sqrt((share**2) @ np.square(beliefs.error))),
             bar=float(bar),
             debt=float(debt_of(pulls, over, beliefs.mean, bar)),
