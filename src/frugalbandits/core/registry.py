@@ -80,13 +80,16 @@ register("ucb-cs-window", WindowUCBCS(), "sliding-window UCB-CS")
 register("ucb-cs-restarts", RestartingUCBCS(), "restarting kl-UCB-CS")
 
 
-def policies(moving: bool | None = None) -> tuple[str, ...]:
+def policies(moving: bool | None = None, over: str | None = None) -> tuple[str, ...]:
     """Return the registered names.
 
     Parameters
     ----------
     moving
         True: only those of policies that are made for means that change; False: only the others.
+    over
+        Only those with this promise: that the option of "each" decision is good enough, or that the average
+        over "queries" is. Regret against the optimal arm is a measure of the first one alone.
 
     Examples
     --------
@@ -94,8 +97,14 @@ def policies(moving: bool | None = None) -> tuple[str, ...]:
     ('cof', 'cof-no-exclusive', 'cof-no-combine')
     >>> policies(moving=True)
     ('ts-cs-discounted', 'ucb-cs-window', 'ucb-cs-restarts')
+    >>> policies(over="queries")
+    ('mix-cs',)
     """
-    return tuple(name for name, (policy, _) in _REGISTRY.items() if moving in (None, policy.for_moving_means))
+    return tuple(
+        name
+        for name, (policy, _) in _REGISTRY.items()
+        if moving in (None, policy.for_moving_means) and over in (None, policy.promise)
+    )
 
 
 def policy_title(name: str) -> str:

@@ -29,6 +29,7 @@ from frugalbandits.core.contract import (
 from frugalbandits.core.jit import compiled, inner
 from frugalbandits.core.likelihood import interval
 from frugalbandits.core.past import Past, fold, new_past, past_ranges
+from frugalbandits.core.policies.looking import decided, floats, hoped_costs, numbers
 from frugalbandits.core.policies.mix_cs.hull import STEEPEST, cheapest_pair
 from frugalbandits.core.policies.mix_cs.rule import (
     ALONE,
@@ -41,8 +42,6 @@ from frugalbandits.core.policies.mix_cs.rule import (
     choose,
     debt_of,
 )
-from frugalbandits.core.policies.voi_cs.beliefs import floats
-from frugalbandits.core.policies.voi_cs.view import decided, hoped_costs, numbers
 from frugalbandits.core.tally import Bills, Tally, new_bills, new_tally
 
 __all__ = ["MixCS", "MixCSState"]

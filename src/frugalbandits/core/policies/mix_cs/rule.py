@@ -20,8 +20,8 @@ import math
 from typing import Any, NamedTuple
 
 from frugalbandits.core.jit import inlined, inner
+from frugalbandits.core.policies.looking import floats
 from frugalbandits.core.policies.mix_cs.hull import Pair, cheapest_pair
-from frugalbandits.core.policies.voi_cs.beliefs import floats
 
 __all__ = [
     "ALONE",
