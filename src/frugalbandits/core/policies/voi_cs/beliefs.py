@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from frugalbandits.core.jit import inlined, inner
 from frugalbandits.core.likelihood import TINY, divergence, nearest
+from frugalbandits.core.policies.looking import floats
 
 __all__ = [
     "NOTHING",
