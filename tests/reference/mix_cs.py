@@ -1,4 +1,4 @@
-"""MIX-CS, from the rules of the mixing page: every mix of two arms is tried, and every sum worked out anew."""
+"""MIX-CS, from the rules of the mixing page: every mix of two is tried, and every sum worked out anew."""
 
 import math
 
@@ -17,8 +17,8 @@ def mixes(means, costs, bar):
 
 
 def cheapest(means, costs, bar):
-    """The cheapest of them; None if no arm reaches the bar."""
-    return min(mixes(means, costs, bar), key=lambda mix: mix[0], default=None)
+    """The cheapest of them; None if no arm reaches the bar. For an arm just at the bar, less is what saves."""
+    return min(mixes(means, costs, bar), key=lambda mix: (round(mix[0], 12), -mix[3]), default=None)
 
 
 class Looked:
@@ -43,19 +43,19 @@ def bar_of(arms, a, reference, level):
     return (1 - a) * sum(w * arm.m for w, arm in zip(weights, arms, strict=True)) / sum(weights)
 
 
-def wanted_evidence(arms, c, a, reference, B, t):
+def wanted_evidence(arms, c, a, reference, bar, t):
     """Arms that set the bar and are known too little."""
     means = [arm.m for arm in arms]
     best = max(range(len(arms)), key=lambda k: (means[k], -k))
-    C, _, _, price = cheapest(means, c, B) or (c[best], best, best, 0.0)
+    C, _, _, price = cheapest(means, c, bar) or (c[best], best, best, 0.0)
     for k, arm in enumerate(arms):
-        if k != reference if reference is not None else arm.U < max(means):
+        if k != reference if reference is not None else max(means) > arm.U:
             continue
-        hope = cheapest(means, c, max((1 - a) * arm.U, B))
+        hope = cheapest(means, c, max((1 - a) * arm.U, bar))
         most = 5 * max(price, 1)
         price_of_hope = most if hope is None else min(max(hope[3], price), most)
-        w = max(c[k] - C - price * (arm.m - B), 0.02 * price + 1e-4)
-        given_up = max(a * B, 1e-9)
+        w = max(c[k] - C - price * (arm.m - bar), 0.02 * price + 1e-4)
+        given_up = max(a * bar, 1e-9)
         fine, coarse = (2 * arm.sd / (0.1 * given_up)) ** 2, (2 * arm.sd / (0.25 * given_up)) ** 2
         x = min(((1 - a) * price_of_hope * arm.sd * t / (2 * w)) ** (2 / 3) / 4, fine)
         if arm.n < 0.2 * t and (arm.n < x or (arm.n < coarse and arm.n * c[k] < 0.1 * t * C)):

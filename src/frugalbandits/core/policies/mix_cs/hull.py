@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from frugalbandits.core.jit import inner
+from frugalbandits.core.jit import inlined, inner
 
 __all__ = ["STEEPEST", "Pair", "cheapest_pair"]
 
@@ -27,9 +27,9 @@ def cheapest_pair(means: Any, costs: Any, usable: Any, bar: float) -> Pair:
     """Return the cheapest mix of usable arms with an average of at least `bar`; at least one is usable.
 
     It is where the lower convex hull of the points (mean, cost) crosses the bar. From the cheapest arm that
-    reaches the bar, the two ends take turns: each becomes the one that is cheapest with the other. While a
-    point lies below the line through both, one of them gets better, and when none does, the line is a price
-    at which no arm is a better deal: the linear programme's proof that the mix is the cheapest.
+    reaches the bar, the two ends take turns: each becomes the one with which the line through both is lowest
+    on its side. When no point lies below the line, its slope is a price of quality at which no arm is a
+    better deal: the linear programme's proof that the mix is the cheapest.
     """
     arms = len(means)
     best, high = -1, -1
@@ -41,30 +41,26 @@ def cheapest_pair(means: Any, costs: Any, usable: Any, bar: float) -> Pair:
                 high = k
     if high < 0:
         return Pair(best, best, 1.0, costs[best], 0.0, False)
-    low, cost = -1, costs[high]
-    better = True
-    while better:
-        better = False
+    low = -1
+    for _ in range(arms):
+        steepest = 0.0 if low < 0 else slope_of(means, costs, low, high)
+        moved = False
         for k in range(arms):
-            if not usable[k]:
-                continue
-            if means[k] < bar and costs[k] < costs[high]:
-                mixed = mixed_cost(means, costs, k, high, bar)
-                if mixed < cost:
-                    low, cost, better = k, mixed, True
-            elif low >= 0 and means[k] >= bar and k != high:
-                mixed = mixed_cost(means, costs, low, k, bar)
-                if mixed < cost:
-                    high, cost, better = k, mixed, True
-    if low < 0:
-        return Pair(high, high, 1.0, cost, 0.0, True)
-    rise = means[high] - means[low]
-    slope = min((costs[high] - costs[low]) / rise, STEEPEST)
-    return Pair(low, high, (bar - means[low]) / rise, cost, slope, True)
-
-
-@inner
-def mixed_cost(means: Any, costs: Any, low: int, high: int, bar: float) -> float:
-    """Return what a pull costs on average in the mix of two arms that is just at the bar."""
+            if usable[k] and means[k] < bar and slope_of(means, costs, k, high) > steepest:
+                low, steepest, moved = k, slope_of(means, costs, k, high), True
+        if low < 0:
+            return Pair(high, high, 1.0, costs[high], 0.0, True)
+        for k in range(arms):
+            if usable[k] and means[k] >= bar and slope_of(means, costs, low, k) < steepest:
+                high, steepest, moved = k, slope_of(means, costs, low, k), True
+        if not moved:
+            break
     share = (bar - means[low]) / (means[high] - means[low])
-    return costs[low] + share * (costs[high] - costs[low])
+    slope = min(slope_of(means, costs, low, high), STEEPEST)
+    return Pair(low, high, share, costs[low] + share * (costs[high] - costs[low]), slope, True)
+
+
+@inlined
+def slope_of(means: Any, costs: Any, low: int, high: int) -> float:
+    """Return what a unit of quality costs on the way from one arm to another that is better."""
+    return (costs[high] - costs[low]) / (means[high] - means[low])
