@@ -12,13 +12,13 @@ def mixes(means, costs, bar):
             if means[i] < bar <= means[j] and costs[i] < costs[j]:
                 share = (bar - means[i]) / (means[j] - means[i])
                 slope = (costs[j] - costs[i]) / (means[j] - means[i])
-                found.append((costs[i] + share * (costs[j] - costs[i]), i, j, slope))
+                found.append((costs[j] - (1 - share) * (costs[j] - costs[i]), i, j, slope))
     return found
 
 
 def cheapest(means, costs, bar):
-    """The cheapest of them; None if no arm reaches the bar. For an arm just at the bar, less is what saves."""
-    return min(mixes(means, costs, bar), key=lambda mix: (round(mix[0], 12), -mix[3]), default=None)
+    """The cheapest of them, or None; of an arm just at the bar, the slope is that of what is below it."""
+    return min(mixes(means, costs, bar), key=lambda mix: (mix[0], -mix[3]), default=None)
 
 
 class Looked:
