@@ -248,7 +248,7 @@ def test_feedback_is_wanted_until_an_option_is_known_well():
 
 
 def test_what_an_explanation_says():
-    session, _, _ = lived("relative-to:large:0.1", 3_000, np.random.default_rng(10))
+    session, _, _ = lived("relative-to:large:0.1", 3_000, np.random.default_rng(10), memory=None)
     explanation = session.explain()
     mix = explanation.mix
     assert explanation.over == session.over == "queries"
@@ -256,9 +256,8 @@ def test_what_an_explanation_says():
     assert mix.debt == pytest.approx(3_000 * (mix.bar - mix.average), abs=1e-6)
     first = f"{mix.shares['large']:.0%} 'large', {mix.shares['small']:.0%} 'small'"
     assert explanation.headline.startswith(first)
-    assert (
-        f"average {mix.average / mix.bar * 0.9:.3g} of 'large' after 3,000 decisions" in explanation.headline
-    )
+    reached = mix.average / mix.bar * 0.9
+    assert f": average {reached:.3g} of 'large' after 3,000 decisions." in explanation.headline
     assert "the cheapest mix at the bar." in str(explanation)
     plain = explanation.to_dict()
     assert plain["over"] == "queries" and plain["mix"]["cheap"] == "small"

@@ -57,7 +57,7 @@ def wanted_evidence(arms, c, a, reference, bar, t):
         w = max(c[k] - C - price * (arm.m - bar), 0.02 * price + 1e-4)
         given_up = max(a * bar, 1e-9)
         fine, coarse = (2 * arm.sd / (0.1 * given_up)) ** 2, (2 * arm.sd / (0.25 * given_up)) ** 2
-        x = min(((1 - a) * price_of_hope * arm.sd * t / (2 * w)) ** (2 / 3) / 4, fine)
+        x = min(((1 - a) * price_of_hope * arm.sd * t / (2 * w)) ** (2 / 3), fine)
         if arm.n < 0.2 * t and (arm.n < x or (arm.n < coarse and arm.n * c[k] < 0.1 * t * C)):
             yield k
 

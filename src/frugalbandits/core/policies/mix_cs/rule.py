@@ -7,8 +7,9 @@ Arms have prices c_k, scaled to their range. Of n_k rewards with the mean m_k:
 - *The bar* B is the level, (1 - a) m_r of the reference, or (1 - a) times the best mean: the mean of all m_k
   with the weights erfc((m_top - m_k) / sqrt(2 (s_k^2 + s_top^2)))^2, because the largest of several means
   that are nearly the same is too large.
-- *Evidence* is pulled of an arm that sets the bar while its mean, and so the bar, is known too little for
-  what a wrong bar costs at t pulls, lambda s_k t, beside what pulls of it cost.
+- *Evidence* is pulled of an arm that sets the bar while its mean, and so the bar, is known too little: n
+  pulls of it lose w n, and an error of the bar by sd_k / sqrt(n) loses lambda (1 - a) sd_k t / sqrt(n) at t
+  pulls. Both together are least at n = (lambda (1 - a) sd_k t / (2 w))^(2/3).
 - *The mix* is the cheapest one at B, with m_k + s_k z_k / 2 for the means, z_k normal: an arm that had bad
   luck gets a chance. Its dear arm is pulled while the average so far is short of B (in *debt*), else its
   cheap one.
@@ -156,7 +157,7 @@ def needs_evidence(
     sd = beliefs.sd[k]
     regret = prices[k] - pair.cost - pair.slope * (beliefs.mean[k] - bar)
     regret = max(regret, 0.02 * pair.slope + 1e-4)
-    worth = (keep * hopeful * sd * time * share / (2.0 * regret)) ** (2.0 / 3.0) / 4.0
+    worth = (keep * hopeful * sd * time * share / (2.0 * regret)) ** (2.0 / 3.0)
     given_up = max((1.0 - keep) * bar, 1e-9)
     if known < min(worth, (2.0 * sd / (FINE * given_up)) ** 2):
         return True
