@@ -11,6 +11,8 @@ from frugalbandits.core.policies.mix_cs.hull import cheapest_pair
 
 __all__ = ["Mix", "cheapest_mix"]
 
+_SAME = 1e-9
+
 
 @dataclass(frozen=True)
 class Mix:
@@ -27,7 +29,7 @@ class Mix:
     bar
         The quality that is good enough on average.
     price
-        What a unit of quality more would cost there, lambda; 0 where no arm is cheaper.
+        What a unit of quality less would save there, lambda; 0 where no arm is cheaper.
     """
 
     cheap: int
@@ -49,12 +51,14 @@ def cheapest_mix(means: NDArray[np.float64], costs: NDArray[np.float64], bar: fl
     # Costs in halves, because a difference of costs may be beyond the largest float.
     pair = cheapest_pair(means.tolist(), (costs / 2).tolist(), [True] * len(means), bar)
     low, high, share = pair.low, pair.high, float(pair.share)
+    if share > 1.0 - _SAME:  # an arm just at the bar, mixed with another by rounding alone
+        low, share = high, 1.0
     return Mix(
         cheap=low,
         dear=high,
         share=share,
-        cost=2 * float(pair.cost),
-        quality=float(means[high]) if low == high else float((1 - share) * means[low] + share * means[high]),
+        cost=float((1 - share) * costs[low] + share * costs[high]),
+        quality=float((1 - share) * means[low] + share * means[high]),
         bar=bar,
         price=2 * float(pair.slope),
     )

@@ -55,7 +55,7 @@ class Mixture:
 
 
 def _shares(shares: dict[str, float]) -> str:
-    found = sorted((name for name in shares if shares[name] > 0), key=lambda name: -shares[name])
+    found = sorted((name for name in shares if shares[name] >= 0.005), key=lambda name: -shares[name])
     return ", ".join(f"{shares[name]:.0%} {name!r}" for name in found)
 
 
