@@ -18,7 +18,7 @@ def main() -> None:
     bars = ["relative-to:large:0.1", "at-least:0.7", "at-least:0.97"]
     wanted = [
         *((name, None) for name in policies() if not name.startswith("cof-no")),
-        *((name, bar) for name in ["cof", "glr-cof", "voi-cs"] for bar in bars),
+        *((name, bar) for name in ["cof", "glr-cof", "voi-cs", "mix-cs"] for bar in bars),
     ]
     for name, bar in wanted:
         suffix = "" if bar is None else f"-{bar.replace(':', '-')}"

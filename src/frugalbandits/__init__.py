@@ -25,6 +25,7 @@ from frugalbandits.core.planner import WarmUp, warm_up
 from frugalbandits.core.policies.cof import COF
 from frugalbandits.core.policies.etc_cs import ETCCS
 from frugalbandits.core.policies.glr_cof import GLRCOF
+from frugalbandits.core.policies.mix_cs import MixCS
 from frugalbandits.core.policies.pe_cs import PECS
 from frugalbandits.core.policies.ts_cs import TSCS
 from frugalbandits.core.policies.ts_cs_discounted import DiscountedTSCS
@@ -110,6 +111,7 @@ __all__ = [
     "Explanation",
     "HorizonWarning",
     "InputError",
+    "MixCS",
     "NotAllowed",
     "Outage",
     "Policy",

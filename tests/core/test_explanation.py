@@ -19,9 +19,10 @@ def test_explanation_is_for_people_and_programs(name):
     run_in_turn(session, 1_500)
     explanation = session.explain()
     lines = str(explanation).splitlines()
-    columns = [column for column in lines[4].split() if column != "evidence"]
+    head = lines.index("") + 1
+    columns = [column for column in lines[head].split() if column != "evidence"]
     assert columns == ["option", "cost", "pulls", "pending", "spent", "mean", "lcb", "ucb", "status"]
-    assert [line.split()[0] for line in lines[5:]] == ["tiny", "small", "large"]
+    assert [line.split()[0] for line in lines[head + 1 :]] == ["tiny", "small", "large"]
     assert json.loads(json.dumps(explanation.to_dict()))["decisions"] == 1_500
     for arm in explanation.arms:
         assert arm.lcb is not None and arm.ucb is not None and arm.mean is not None

@@ -6,8 +6,8 @@ They share no code with the package and serve as the independent check of it. Ev
 
 where `pull(arm)` gives the reward of the next pull of that arm, the pulled arms are a list of `horizon`
 indices in the caller's order, and an event is (pulls done when it was noted, "infeasible" or "optimal", arm).
-COF, GLR-COF and VOI-CS have two more bars: `reference`, an arm in the caller's order that sets the bar in
-place of the best one, and `level`, a fixed bar, in place of alpha; an event may then be "unreachable".
+COF, GLR-COF, VOI-CS and MIX-CS have two more bars: `reference`, an arm in the caller's order that sets the
+bar in place of the best one, and `level`, a fixed bar, in place of alpha; an event may then be "unreachable".
 Rewards are in [0, 1], 0 <= alpha < 1. Within each policy, arms are known by their position in order of cost
 (ties in the caller's order), so that "cheapest" is "first".
 """
@@ -19,6 +19,7 @@ from . import (
     cof_cost_biased,
     etc_cs,
     glr_cof,
+    mix_cs,
     pe_cs,
     ts_cs,
     ts_cs_discounted,
@@ -36,6 +37,7 @@ REFERENCES = {
     "cof-cost-biased": cof_cost_biased.run,
     "glr-cof": glr_cof.run,
     "voi-cs": voi_cs.run,
+    "mix-cs": mix_cs.run,
     "pe-cs": pe_cs.run,
     "ucb-cs": ucb_cs.run,
     "ts-cs": ts_cs.run,

@@ -134,12 +134,12 @@ def check_cluster(address: str | None) -> None:
 
 
 def chosen_policies(given: Sequence[str], any_bar: bool = False) -> list[str]:
-    """Return the policies that are meant, each once: "all" are the paper's five, "every" all but "moving".
+    """Return the policies that are meant, each once: "all" are the paper's five, "every" all but two kinds.
 
-    "moving" are those that are made for means that change.
+    These are "moving", made for means that change, and those that promise an average, which go by name.
     With `any_bar` a group is those that know every kind of quality bar; one that is named must be among them.
     """
-    groups = {"all": PAPER_POLICIES, "every": fb.policies(False), "moving": fb.policies(True)}
+    groups = {"all": PAPER_POLICIES, "every": fb.policies(False, "each"), "moving": fb.policies(True)}
     if any_bar:
         able = tuple(name for name in fb.policies() if resolve(name).any_bar)
         groups = {key: tuple(name for name in able if name in group) for key, group in groups.items()}

@@ -58,7 +58,8 @@ def leaderboard(
         list[str] | None,
         policy_option(
             "A policy; repeat for more. 'all': the paper's five; 'moving': those that are made for means "
-            f"that change; 'every': all others. Default: every, and {' and '.join(TOLERANT)}; in worlds "
+            "that change; 'every': all others but mix-cs, which promises an average. "
+            f"Default: every, and {' and '.join(TOLERANT)}; in worlds "
             f"{', '.join(WORLD_POLICIES)}.",
         ),
     ] = None,

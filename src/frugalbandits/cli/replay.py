@@ -46,7 +46,7 @@ def replay(
         list[str] | None,
         policy_option(
             "A policy; repeat for more. 'all': the paper's five; 'every': all that are made for means that "
-            "stay. "
+            "stay, but mix-cs, which promises an average. "
             f"Default: {', '.join(DEFAULT_POLICIES)}, or those of them that know the bar.",
         ),
     ] = None,

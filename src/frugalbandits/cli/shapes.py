@@ -101,7 +101,29 @@ def cell_shape(cell: Cell) -> dict[str, Any]:
         "runs": cell.result.runs,
         "seed": cell.result.seed,
         **_regrets(cell.result),
+        "promise": cell.result.promise,
+        "average": _average(cell.result),
         "seconds": cell.seconds,
+    }
+
+
+def _average(result: Result) -> dict[str, Any]:
+    """Return cost and quality of the pulls on average, beside the cheapest mix."""
+    problem, mix = result.problem, result.problem.mix
+    return {
+        "cost": float(result.cost[:, -1].mean()),
+        "quality": float(result.quality[:, -1].mean()),
+        "worst_quality": float(result.quality[:, -1].min()),
+        "mix_regret": float(result.mix_regret[:, -1].mean()),
+        "mix": {
+            "cheap": problem.names[mix.cheap],
+            "dear": problem.names[mix.dear],
+            "share": mix.share,
+            "cost": mix.cost,
+            "quality": mix.quality,
+            "bar": mix.bar,
+            "price": mix.price,
+        },
     }
 
 

@@ -35,6 +35,7 @@ from frugalbandits.cli.common import (
 )
 from frugalbandits.cli.interrupts import interruptible
 from frugalbandits.cli.shapes import cell_shape, document
+from frugalbandits.core.contract import EACH
 from frugalbandits.core.files import written_whole
 from frugalbandits.core.options import check_horizon
 from frugalbandits.errors import InputError
@@ -55,7 +56,7 @@ def simulate(
         list[str] | None,
         policy_option(
             "A policy; repeat for more. 'all' (the default): the paper's five; 'moving': those that are made "
-            "for means that change; 'every': all others. "
+            "for means that change; 'every': all others but mix-cs, which promises an average. "
             "With --quality, those of them that know the bar; 'every' is the default then. With --world, the "
             f"default is {', '.join(WORLD_POLICIES)}. "
             "Settings may follow a name: glr-cof:tolerance=0.02.",
@@ -104,7 +105,8 @@ def simulate(
 
     Cost regret adds what each pull costs more than a*, the cheapest arm that is good enough; quality
     regret adds what each pull's mean lacks to be good enough; summed regret is both together, and scaled
-    regret is both together in units of quality. With --world, a* is the best use of each moment.
+    regret is both together in units of quality. With --world, a* is the best use of each moment. Where a
+    policy promises an average, mean cost and quality of all pulls are shown beside the cheapest mix of arms.
     """
     if alpha and quality:
         given = f"--alpha {alpha[0]:g} and --quality {quality[0]}"
@@ -177,8 +179,14 @@ def simulate(
 def _print(cells: Sequence[terminal.Cell], written: Iterable[str]) -> None:
     console = terminal.console()
     for group in _by_problem(cells):
-        console.print(terminal.regret_table(group, console.width))
-        console.print()
+        each = [cell for cell in group if cell.result.promise == EACH]
+        if each:
+            console.print(terminal.regret_table(each, console.width))
+            console.print()
+        if len(each) < len(group):
+            # Regret against the optimal arm is no measure of an average, but the average is one of all.
+            console.print(terminal.mix_table(group, console.width))
+            console.print()
     for line in written:
         console.print(line, soft_wrap=True)
 

@@ -42,7 +42,7 @@ def warm_up(
         typer.Argument(
             metavar="POLICY",
             autocompletion=completing.policies,
-            help="Policies; 'all' are the paper's five, 'every' (the default) all there are.",
+            help="Policies; 'all' are the paper's five, and all there are the default.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -52,7 +52,7 @@ def warm_up(
     Machine code is kept in FRUGALBANDITS_CACHE_DIR, or else in the user's cache folder. Where that cannot be
     written, nothing is kept, and the exit code is 1.
     """
-    names = chosen_policies(policy or ["every"])
+    names = chosen_policies(policy or fb.policies())
     with interruptible(INTERRUPTED), terminal.progress(len(names)) as show:
         ready = []
         for number, name in enumerate(names):

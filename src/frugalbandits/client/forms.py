@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
 import numpy as np
@@ -16,6 +16,7 @@ from frugalbandits.client.wire import Request
 from frugalbandits.core.options import check_options
 from frugalbandits.core.quality import Quality, quality_from_dict
 from frugalbandits.core.session import ArmReport, Change, Changes, Decision, Explanation, Session
+from frugalbandits.core.session.mixing import Mixture
 from frugalbandits.core.session.waiting import duration
 from frugalbandits.errors import InputError
 
@@ -34,6 +35,8 @@ __all__ = [
     "probe",
     "said",
 ]
+
+T = TypeVar("T")
 
 _PAGE = 1_000
 _LONGEST_NAME = 1_000
@@ -91,10 +94,11 @@ def _of(session: str) -> str:
 def new_session(
     costs: Mapping[str, float] | ArrayLike,
     alpha: float | None,
-    policy: str,
+    policy: str | None,
     horizon: float | None,
     names: Iterable[str] | None,
     quality: Quality | str | None,
+    over: Literal["each", "queries"] | None,
     worth: float | None,
     learn_costs: bool,
     memory: int | Literal["auto"] | None,
@@ -102,7 +106,7 @@ def new_session(
     judge_price: float,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what a new session is told, checked by the library itself, and its options, dearest first."""
-    if not isinstance(policy, str):
+    if policy is not None and not isinstance(policy, str):
         raise InputError(
             "a policy goes to the service by its name, with settings where wanted, such as "
             f"'glr-cof:tolerance=0.02', but this is {policy!r}"
@@ -115,6 +119,7 @@ def new_session(
         horizon,
         names=names,
         quality=quality,
+        over=over,
         worth=worth,
         learn_costs=learn_costs,
         memory=memory,
@@ -128,7 +133,7 @@ def new_session(
     body = {
         "costs": prices,
         "quality": str(made.quality),
-        "policy": policy,
+        "policy": policy or made._label,  # it keeps the promise, so no service needs to know of that
         "horizon": None if horizon is None else float(horizon),
         "worth": None if worth is None else float(worth),
         "learn_costs": bool(learn_costs),
@@ -170,15 +175,18 @@ def _explained(answer: Any) -> tuple[Explanation, list[str]]:
     told["quality"] = quality_from_dict(told["quality"])
     told["events"] = tuple(tuple(each) for each in told["events"])
     for name in ("arms", "retired"):
-        told[name] = tuple(_arm(each) for each in told[name])
+        told[name] = tuple(_known(ArmReport, each) for each in told[name])
     for name in ("helpful", "changed"):
         told[name] = tuple(told[name])
+    if told.get("mix") is not None:
+        told["mix"] = _known(Mixture, told["mix"])
     return Explanation(**told), _texts(answer.get("standby", []))
 
 
-def _arm(told: Any) -> ArmReport:
-    known = {field.name for field in dataclasses.fields(ArmReport)}
-    return ArmReport(**{name: value for name, value in told.items() if name in known})
+def _known(kind: type[T], told: Any) -> T:
+    """Return a value of a kind, without what is not known of it here."""
+    known = {field.name for field in dataclasses.fields(cast(Any, kind))}
+    return kind(**{name: value for name, value in told.items() if name in known})
 
 
 def changes(session: str) -> Request[Changes]:

@@ -48,9 +48,11 @@ def carried(policy: Policy, state: Any, setting: Setting, origin: Sequence[int])
         if hasattr(fresh, part) and hasattr(state, part):
             for new, old in zip(getattr(fresh, part), getattr(state, part), strict=True):
                 new[stay] = old[came]
-    if hasattr(fresh, "skipped") and hasattr(state, "skipped"):
-        # Decisions of which no feedback was wanted: without them, the share that is told would look smaller.
-        fresh.skipped[stay] = state.skipped[came]
+    # Decisions of which no feedback was wanted: without them, the share that is told would look smaller; and
+    # uses that were no decisions.
+    for name in ("skipped", "aside"):
+        if hasattr(fresh, name) and hasattr(state, name):
+            getattr(fresh, name)[stay] = getattr(state, name)[came]
     if hasattr(fresh, "past") and hasattr(state, "past"):
         new, old = fresh.past, state.past
         for name in _BY_ARM:

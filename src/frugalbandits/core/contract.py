@@ -29,11 +29,14 @@ from frugalbandits.core.tally import Tally
 from frugalbandits.errors import InputError
 
 __all__ = [
+    "EACH",
     "EVENTS",
     "FOREVER",
     "INFEASIBLE",
     "OPTIMAL",
+    "QUERIES",
     "UNREACHABLE",
+    "Average",
     "Batch",
     "Bounds",
     "Journal",
@@ -61,6 +64,10 @@ INFEASIBLE = 0
 OPTIMAL = 1
 UNREACHABLE = 2
 EVENTS = ("infeasible", "optimal", "unreachable")
+
+# What a policy promises: that the option of each decision is good enough, or that all are on average.
+EACH = "each"
+QUERIES = "queries"
 
 
 class Batch(NamedTuple):
@@ -157,6 +164,21 @@ class Question(NamedTuple):
     again: bool  # whether it was answered before, on less
 
 
+class Average(NamedTuple):
+    """Where a policy stands that promises an average; arms by rank, cheapest first."""
+
+    decided: Floats  # decisions for each arm that the average is over
+    quality: float  # of these decisions, those without feedback counted as their arm's mean; NaN: unknown
+    error: float  # its standard error
+    bar: float
+    debt: float  # quality that all these decisions are short of the bar; negative where they are above it
+    low: int  # the arms of the mix that is aimed at; the same where one arm alone is the cheapest
+    high: int
+    share: float  # of `high` in it
+    slope: float  # what a unit of quality more would cost there, in the range of the costs
+    reached: bool  # whether any arm reaches the bar; where none does, `high` is the best one
+
+
 class Bounds(NamedTuple):
     """Per arm, cheapest first: the interval that the policy works with, and the arm's part in it now."""
 
@@ -168,6 +190,7 @@ class Bounds(NamedTuple):
     needed: float | None = None  # evidence that a conclusion takes
     likely: int = -1  # the arm that looks optimal, where pulls do not follow the candidate; -1 for none
     question: Question | None = None
+    average: Average | None = None  # for a policy that promises one
 
 
 def copied(state: Any) -> Any:
@@ -233,6 +256,9 @@ class Policy(ABC):
     wants: ClassVar[bool] = False
     #: True when it is made for means that change. Tables of worlds that stand still leave it out by default.
     for_moving_means: ClassVar[bool] = False
+    #: What it promises: "each" decision's option is good enough, or the average over "queries" is. Then its
+    #: state may have `aside`, where rewards of uses are counted that were no decisions.
+    promise: ClassVar[str] = EACH
     #: The compiled function ``plan(state, rng) -> Batch``.
     plan: ClassVar[Any]
 

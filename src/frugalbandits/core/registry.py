@@ -13,6 +13,7 @@ from frugalbandits.core.contract import Policy
 from frugalbandits.core.policies.cof import COF
 from frugalbandits.core.policies.etc_cs import ETCCS
 from frugalbandits.core.policies.glr_cof import GLRCOF
+from frugalbandits.core.policies.mix_cs import MixCS
 from frugalbandits.core.policies.pe_cs import PECS
 from frugalbandits.core.policies.ts_cs import TSCS
 from frugalbandits.core.policies.ts_cs_discounted import DiscountedTSCS
@@ -69,6 +70,7 @@ register("cof-no-combine", COF(combine=False), "COF (no combine)")
 register("cof-cost-biased", COF(sampling="cost-biased"), "COF (cost-biased)")
 register("glr-cof", GLRCOF(), "GLR-COF")
 register("voi-cs", VOICS(), "VOI-CS")
+register("mix-cs", MixCS(), "MIX-CS")
 register("pe-cs", PECS(), "PE-CS")
 register("ucb-cs", UCBCS(), "UCB-CS")
 register("ts-cs", TSCS(), "TS-CS")
@@ -78,13 +80,16 @@ register("ucb-cs-window", WindowUCBCS(), "sliding-window UCB-CS")
 register("ucb-cs-restarts", RestartingUCBCS(), "restarting kl-UCB-CS")
 
 
-def policies(moving: bool | None = None) -> tuple[str, ...]:
+def policies(moving: bool | None = None, over: str | None = None) -> tuple[str, ...]:
     """Return the registered names.
 
     Parameters
     ----------
     moving
         True: only those of policies that are made for means that change; False: only the others.
+    over
+        Only those with this promise: that the option of "each" decision is good enough, or that the average
+        over "queries" is. Regret against the optimal arm is a measure of the first one alone.
 
     Examples
     --------
@@ -92,8 +97,14 @@ def policies(moving: bool | None = None) -> tuple[str, ...]:
     ('cof', 'cof-no-exclusive', 'cof-no-combine')
     >>> policies(moving=True)
     ('ts-cs-discounted', 'ucb-cs-window', 'ucb-cs-restarts')
+    >>> policies(over="queries")
+    ('mix-cs',)
     """
-    return tuple(name for name, (policy, _) in _REGISTRY.items() if moving in (None, policy.for_moving_means))
+    return tuple(
+        name
+        for name, (policy, _) in _REGISTRY.items()
+        if moving in (None, policy.for_moving_means) and over in (None, policy.promise)
+    )
 
 
 def policy_title(name: str) -> str:

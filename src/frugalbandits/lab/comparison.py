@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 
-from frugalbandits.core.contract import Policy
+from frugalbandits.core.contract import EACH, Policy
 from frugalbandits.core.options import check_horizon
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.core.registry import policies, resolve
@@ -243,6 +243,6 @@ def _chosen(problem: Problem, policies: Sequence[str | Policy] | None) -> list[s
 def _one_of_each_kind() -> list[str]:
     """Return the first registered name of each kind of policy."""
     first: dict[type[Policy], str] = {}
-    for name in policies(moving=False):
+    for name in policies(moving=False, over=EACH):
         first.setdefault(type(resolve(name)), name)
     return list(first.values())

@@ -22,6 +22,7 @@ from frugalbandits.core.quality import (
 )
 from frugalbandits.core.settings import check_worth
 from frugalbandits.errors import InputError
+from frugalbandits.lab.mix import Mix, cheapest_mix
 from frugalbandits.lab.shown import Shown
 
 __all__ = [
@@ -185,6 +186,18 @@ class Problem(Shown):
     def quality_gaps(self) -> NDArray[np.float64]:
         """Quality regret of one pull of each arm, (threshold - mu)^+."""
         return frozen(np.where(self.feasible, 0.0, np.maximum(self.threshold - self.means, 0.0)))
+
+    @cached_property
+    def mix(self) -> Mix:
+        """The cheapest mix of arms that is good enough on average; it costs no more than the optimal arm.
+
+        Examples
+        --------
+        >>> mix = Problem(means=[0.6, 0.9], costs=[1, 10], alpha=0.1).mix
+        >>> mix.cheap, mix.dear, round(mix.share, 6), round(mix.cost, 6), round(mix.price, 6)
+        (0, 1, 0.7, 7.3, 30.0)
+        """
+        return cheapest_mix(self.means, self.costs, self.threshold * (1.0 - _SAME))
 
     def regrets(self, pulls: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return cost and quality regret of pull counts whose last axis is the arms."""

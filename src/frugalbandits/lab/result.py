@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.contract import Policy
+from frugalbandits.core.contract import EACH, Policy
 from frugalbandits.core.quality import AtLeast
 from frugalbandits.core.registry import policies, resolve
 from frugalbandits.errors import InputError
@@ -99,6 +99,35 @@ class Result(Shown):
         """Cost regret over what a unit of quality is worth, plus quality regret: runs x checkpoints."""
         return self.cost_regret / self.problem.worth + self.quality_regret
 
+    @cached_property
+    def cost(self) -> NDArray[np.float64]:
+        """Mean cost of the pulls up to each checkpoint: runs x checkpoints."""
+        return np.asarray(self.pulls @ self.problem.costs / self.times)
+
+    @cached_property
+    def quality(self) -> NDArray[np.float64]:
+        """Mean quality of the pulls up to each checkpoint, by the true means: runs x checkpoints."""
+        return np.asarray(self.pulls @ self.problem.means / self.times)
+
+    @property
+    def excess(self) -> NDArray[np.float64]:
+        """What the pulls have cost beyond the cheapest mix, `Problem.mix`: runs x checkpoints."""
+        return np.asarray((self.cost - self.problem.mix.cost) * self.times)
+
+    @property
+    def shortfall(self) -> NDArray[np.float64]:
+        """What the quality of the pulls lacks to the bar in all; negative above it: runs x checkpoints."""
+        return np.asarray((self.problem.mix.bar - self.quality) * self.times)
+
+    @property
+    def mix_regret(self) -> NDArray[np.float64]:
+        """Regret of a promise on the average, in units of cost: runs x checkpoints.
+
+        It is the excess, where that is positive, plus the shortfall, where that is, at the price of quality
+        of the cheapest mix. What is lost on one side is not made good by the other.
+        """
+        return np.maximum(self.excess, 0.0) + self.problem.mix.price * np.maximum(self.shortfall, 0.0)
+
     @property
     def late_from(self) -> int:
         """Pulls before the late part of a run: the last checkpoint within four fifths of the horizon.
@@ -129,11 +158,20 @@ class Result(Shown):
     @property
     def settles(self) -> bool:
         """Whether the policy can settle on an arm: some never draw that conclusion."""
+        return all(kind.concludes for kind in self._policy_kinds())
+
+    @property
+    def promise(self) -> str:
+        """What the policy promises: that "each" pull's arm is good enough, or the average over "queries"."""
+        return next((str(kind.promise) for kind in self._policy_kinds()), EACH)
+
+    def _policy_kinds(self) -> list[Any]:
+        """Return the classes that the policy may be of; none where it is not known."""
         if self.policy.partition(":")[0] in policies():
-            return resolve(self.policy).concludes
+            return [type(resolve(self.policy))]
         # The label of a policy with settings is how it is written in Python.
         own = self.policy.partition("(")[0]
-        return all(kind.concludes for kind in _kinds(Policy) if kind.__name__ == own)
+        return [kind for kind in _kinds(Policy) if kind.__name__ == own]
 
     @cached_property
     def settled_arm(self) -> NDArray[np.int64]:

@@ -67,8 +67,19 @@ class NewSession(BaseModel):
         ),
     ] = None
     policy: Annotated[
-        str, Field(max_length=300, description="A policy by name, with settings where wanted.")
-    ] = "voi-cs"
+        str | None,
+        Field(
+            max_length=300,
+            description="A policy by name, with settings where wanted; null: the one for what is promised.",
+        ),
+    ] = None
+    over: Annotated[
+        Literal["each", "queries"] | None,
+        Field(
+            description="What is good enough: each decision's option, or the average over queries; null: "
+            "what the policy promises, or each."
+        ),
+    ] = None
     horizon: Annotated[float | None, Field(description="How many decisions are expected.")] = None
     worth: Annotated[
         float | None, Field(description="What a unit of quality is worth, in units of cost.")

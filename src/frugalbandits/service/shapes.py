@@ -163,6 +163,8 @@ class SessionShape(BaseModel):
     likely: str | None
     events: list[list[Any]]
     question: str | None
+    over: str
+    mix: dict[str, Any] | None
     best: str | None
     threshold: float | None
     spent: float | None

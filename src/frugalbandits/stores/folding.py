@@ -103,8 +103,7 @@ class Folding(Replica):
         option = body["o"]
         state, rank = self._home(option)
         if "r" in body:
-            observe(state, rank, 1, body["r"])
-            self._observed[option] += 1
+            self._see(option, state, rank, body["r"])
             bin_ = self._series.bin(entry.fact.at)
             bin_.told[option] += 1
             bin_.rewards[option] += body["r"]

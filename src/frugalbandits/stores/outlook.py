@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from frugalbandits.core.contract import QUERIES
 from frugalbandits.core.quality import AtLeast, RelativeTo
 from frugalbandits.core.session.terms import ACTIVE, STANDINGS
 from frugalbandits.stores.replica import Replica
@@ -125,8 +126,12 @@ def summary_of(session: Replica) -> Summary:
     good = [each for each in seen if bar is not None and (each.mean or 0.0) >= bar]
     if bar is not None and seen:
         right = min(good or seen, key=lambda each: each.cost).cost if good else None
-        quality_regret = _sum(max(bar - (each.mean or 0.0), 0.0) * each.decisions for each in seen)
-        if right is not None:
+        if session.over == QUERIES:
+            # Where an average is promised, what is above the bar makes up for what is below it.
+            quality_regret = max(_sum((bar - (each.mean or 0.0)) * each.decisions for each in seen), 0.0)
+        else:
+            quality_regret = _sum(max(bar - (each.mean or 0.0), 0.0) * each.decisions for each in seen)
+        if right is not None and session.over != QUERIES:
             cost_regret = _sum(max(each.cost - right, 0.0) * each.decisions for each in options)
     told, spent = sum(each.told for each in options), _sum(each.spent for each in options)
     instead = next((cost for each, cost in zip(options, always, strict=True) if each.name == best), None)

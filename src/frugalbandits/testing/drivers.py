@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,11 @@ def play(
 
 
 def session_of(
-    policy: Policy, case: Case, costs: NDArray[np.float64] | None = None, names: tuple[str, ...] | None = None
+    policy: Policy,
+    case: Case,
+    costs: NDArray[np.float64] | None = None,
+    names: tuple[str, ...] | None = None,
+    memory: int | Literal["auto"] | None = "auto",
 ) -> Session:
     """Return a fresh session, with other costs or the arms in another order where they are given."""
     with warnings.catch_warnings():
@@ -76,6 +80,7 @@ def session_of(
             seed=case.seed,
             names=names or case.names,
             quality=case.quality,
+            memory=memory,
         )
     # Plain to the end, so that a case shows the same again: machine code has a property of its own.
     session._planner = Planner(type(policy).plan, patience=0)

@@ -11,6 +11,7 @@ from frugalbandits.core.contract import EVENTS, Policy, Question, Setting, copie
 from frugalbandits.core.quality import AtLeast, RelativeTo
 from frugalbandits.core.session.explanation import ArmReport, Explanation
 from frugalbandits.core.session.history import Change
+from frugalbandits.core.session.mixing import Mixture, mixture_of
 from frugalbandits.core.session.taking import Taking
 from frugalbandits.core.session.terms import ACTIVE, STANDINGS
 
@@ -113,6 +114,7 @@ def explained(facts: Facts) -> Explanation:
     journal = state.journal
     drawn = [(EVENTS[journal.kinds[i]], names[journal.arms[i]]) for i in range(int(journal.length[0]))]
     settled = [name for kind, name in drawn if kind == "optimal"]
+    mix = None if bounds.average is None else mixture_of(bounds.average, names)
     return Explanation(
         policy=facts.label,
         quality=facts.setting.quality,
@@ -130,13 +132,15 @@ def explained(facts: Facts) -> Explanation:
             for account, left in facts.left
         ),
         judged=_judged(facts),
-        helpful=_helpful(facts, reports),
+        helpful=_helpful(facts, reports, mix),
         changed=tuple(
             f"{each.option!r}: {each.words}, noticed after {each.decision:,} decisions"
             for each in facts.alarms
         ),
         late=facts.late,
         question=_asked(bounds.question, names),
+        over=facts.policy.promise,
+        mix=mix,
     )
 
 
@@ -211,8 +215,11 @@ def _judged(facts: Facts) -> float | None:
     return told / facts.decisions if facts.decisions else None
 
 
-def _helpful(facts: Facts, reports: list[ArmReport]) -> tuple[str, ...]:
-    """Name the options that may be good enough or not, by what was seen: the widest intervals first."""
+def _helpful(facts: Facts, reports: list[ArmReport], mix: Mixture | None) -> tuple[str, ...]:
+    """Name the options that may be good enough or not, by what was seen: the widest intervals first.
+
+    Where an average is held, those of the mix, for the average is known as well as they are.
+    """
     quality = facts.setting.quality
     if isinstance(quality, AtLeast):
         bar: float = quality.level
@@ -228,7 +235,7 @@ def _helpful(facts: Facts, reports: list[ArmReport]) -> tuple[str, ...]:
             continue
         if each.mean is None or low is None or high is None:
             widths[each.name] = 2.0
-        elif low < bar <= high:
+        elif low < bar <= high if mix is None else each.name in (mix.cheap, mix.dear):
             widths[each.name] = high - low
     return tuple(sorted(widths, key=lambda name: -widths[name])[:_HELPFUL])
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, quality_to_dict
+from frugalbandits.core.session.mixing import Mixture
 from frugalbandits.core.tables import html_table, text_table
 
 __all__ = ["ArmReport", "Explanation"]
@@ -77,6 +78,10 @@ class Explanation:
         A sentence where feedback was seen to come after the time to live.
     question
         What is being asked, what the answer is worth and what it costs, for a policy that weighs that.
+    over
+        What is good enough: "each" decision's option, or the average over "queries".
+    mix
+        Where the average stands, for a policy that promises one.
     """
 
     policy: str
@@ -96,6 +101,8 @@ class Explanation:
     changed: tuple[str, ...] = ()
     late: str | None = None
     question: str | None = None
+    over: str = "each"
+    mix: Mixture | None = None
 
     @property
     def alpha(self) -> float | None:
@@ -111,6 +118,8 @@ class Explanation:
     @cached_property
     def threshold(self) -> float | None:
         """The quality that is good enough, by the means so far; None while it cannot be told."""
+        if self.mix is not None:
+            return self.mix.bar if self.mix.average is not None else None
         if isinstance(self.quality, AtLeast):
             return self.quality.level
         of = self._judge
@@ -154,6 +163,8 @@ class Explanation:
         still = f", {waiting:,} awaiting feedback" if waiting else ""
         beyond = " (past the horizon)" if self.horizon is not None and self.decisions > self.horizon else ""
         after = f"after {self.decisions:,} decisions{beyond}{still}"
+        if self.mix is not None:
+            return self._mixed(self.mix, after)
         if self.unreachable and isinstance(self.quality, AtLeast):
             nothing = f"No option reaches {self.quality.level:g}"
             if self.decision is not None:
@@ -166,6 +177,16 @@ class Explanation:
         if self.candidate is not None:
             return f"Nothing settled {after}; {self.candidate!r} is being considered."
         return f"Nothing settled {after}."
+
+    def _mixed(self, mix: Mixture, after: str) -> str:
+        """Say how decisions were mixed, and what came of it."""
+        if mix.average is None:
+            return f"No feedback {after}."
+        reached = f"{mix.average:.3g}"
+        if self.alpha is not None and mix.bar > 0:
+            of = f"{self.quality.reference!r}" if isinstance(self.quality, RelativeTo) else "the best option"
+            reached = f"{mix.average / mix.bar * (1 - self.alpha):.3g} of {of}"
+        return f"{mix.shared}: average {reached} {after}."
 
     @property
     def money(self) -> str:
@@ -183,11 +204,14 @@ class Explanation:
     def lines(self) -> list[str]:
         """What stands above the table."""
         wish = f"{self.policy}, {self.quality.wish}"
-        if self._judge is not None and self.threshold is not None and self.alpha is not None:
+        if self.mix is not None:
+            wish += ", on average over all decisions"
+        elif self._judge is not None and self.threshold is not None and self.alpha is not None:
             wish += f": {1 - self.alpha:g} x {_mean(self._judge):.4g} = {self.threshold:.4g} is good enough"
         if self.needed is not None:
             wish += f"; a conclusion takes evidence of {self.needed:.2f}"
-        return [self.headline, self.money, wish, *([self.question] if self.question else [])]
+        more = self.mix.words if self.mix is not None else [self.question] if self.question else []
+        return [self.headline, self.money, wish, *more]
 
     @property
     def notes(self) -> list[str]:

@@ -29,8 +29,7 @@ from frugalbandits.core.session.explanation import Explanation
 from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy, told, told_of_many
 from frugalbandits.core.session.live import LiveOptions
 from frugalbandits.core.session.money import check_cost
-from frugalbandits.core.session.terms import check_terms
-from frugalbandits.core.tally import observe
+from frugalbandits.core.session.terms import check_promise, check_terms
 from frugalbandits.errors import HorizonWarning, InputError, StateFormatError
 
 __all__ = ["Session"]
@@ -49,7 +48,7 @@ class Session(LiveOptions):
     alpha
         Share of the best quality that may be given up, in [0, 1): short for ``RelativeToBest(alpha)``.
     policy
-        A registered name or a policy with settings.
+        A registered name or a policy with settings; by default the one for the promise: "voi-cs" or "mix-cs".
     horizon
         How many decisions are expected. It helps the default policy, which does without; others need it for
         their confidence. More may be asked for.
@@ -59,7 +58,10 @@ class Session(LiveOptions):
         Names of the options where `costs` is a list; "a1", "a2", ... by default.
     quality
         What is good enough, in place of alpha: `RelativeToBest`, `RelativeTo` or `AtLeast`, or its written
-        form, such as "at-least:0.8". VOI-CS, GLR-COF and COF know all of them.
+        form, such as "at-least:0.8". VOI-CS, MIX-CS, GLR-COF and COF know all of them.
+    over
+        What is good enough: "each" option that is decided for, or the average over all "queries", which a mix
+        of two options may reach for less. By default what the policy promises, "each" where none is named.
     worth
         What a unit of quality is worth, in units of cost, to a policy that weighs one against the other; the
         range of the costs by default.
@@ -110,12 +112,13 @@ class Session(LiveOptions):
         self,
         costs: Mapping[str, float] | ArrayLike,
         alpha: float | None = None,
-        policy: str | Policy = "voi-cs",
+        policy: str | Policy | None = None,
         horizon: float | None = None,
         seed: int | None = None,
         names: Iterable[str] | None = None,
         *,
         quality: Quality | str | None = None,
+        over: Literal["each", "queries"] | None = None,
         worth: float | None = None,
         learn_costs: bool = False,
         memory: int | Literal["auto"] | None = "auto",
@@ -130,18 +133,24 @@ class Session(LiveOptions):
             names, costs = list(costs), list(costs.values())
         checked, names = check_options(costs, names)
         self._costs, self._names = checked.tolist(), list(names)
-        self._label = policy if isinstance(policy, str) else repr(policy)
+        chosen = check_promise(policy, over)
+        self._label = chosen if isinstance(chosen, str) else repr(chosen)
         terms = check_terms(worth, learn_costs, memory, time_to_live, judge_price)
         if terms.learn_costs:
             for name, cost in zip(self._names, self._costs, strict=True):
                 check_cost(f"where costs are learned, that of {name!r}", cost)
-        self._begin(resolve(policy), check_quality(alpha, quality), horizon, seed, terms)
+        self._begin(resolve(chosen), check_quality(alpha, quality), horizon, seed, terms)
         self._warn_of_the_horizon()
 
     @property
     def quality(self) -> Quality:
         """What is good enough."""
         return self._quality
+
+    @property
+    def over(self) -> str:
+        """What is good enough: "each" decision's option, or the average over "queries"."""
+        return self._policy.promise
 
     @property
     def decisions(self) -> int:
@@ -291,8 +300,7 @@ class Session(LiveOptions):
             known = self._option(option)
             state, rank = self._home(known)
             if value is not None:
-                observe(state, rank, 1, value)
-                self._observed[known] += 1
+                self._see(known, state, rank, value)
             if paid is not None:
                 self._money.pay(known, paid)
                 if self._terms.learn_costs:

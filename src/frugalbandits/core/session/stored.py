@@ -272,6 +272,8 @@ def check_consistent(homes: dict[str, tuple[Any, int]], state: Any, stored: Stor
             broken(f"'counted' is {moved.money.counted} of {stored.asked} decisions")
         if hasattr(home, "bills"):
             _check_bills(home.bills, arm)
+        if hasattr(home, "aside") and home.aside[arm] != moved.observed[option_]:
+            broken(f"'aside' of {name!r} is {home.aside[arm]}, but 'observed' is {moved.observed[option_]}")
     if not moved.waiting.billed <= set(stored.pending):
         broken("bills came for decisions that do not wait")
     if any(id_ in stored.pending for id_ in moved.waiting.owed):

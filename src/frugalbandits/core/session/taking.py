@@ -74,6 +74,13 @@ class Taking(Handing):
         elif self._learns:
             waiting.owes(id_, option, self._next)
 
+    def _see(self, option: int, state: Any, rank: int, reward: float) -> None:
+        """Take in the reward of a use that was no decision."""
+        observe(state, rank, 1, reward)
+        self._observed[option] += 1
+        if hasattr(state, "aside"):
+            state.aside[rank] += 1
+
     def _bill(self, id_: int, cost: float) -> None:
         waiting, money = self._waiting, self._money
         if id_ in self._pending:

@@ -6,19 +6,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalbandits.core.contract import Policy
+from frugalbandits.core.contract import EACH, QUERIES, Policy
 from frugalbandits.core.quality import finite_number
+from frugalbandits.core.registry import resolve
 from frugalbandits.core.session.waiting import duration
 from frugalbandits.core.settings import check_flag
 from frugalbandits.core.tally import Bills, Tally
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, unknown_name
 
-__all__ = ["ACTIVE", "PAUSED", "RETIRED", "STANDINGS", "Left", "Terms", "check_terms", "memory_of"]
+__all__ = [
+    "ACTIVE",
+    "PAUSED",
+    "RETIRED",
+    "STANDINGS",
+    "Left",
+    "Terms",
+    "check_promise",
+    "check_terms",
+    "memory_of",
+]
 
 # A paused option is left out of decisions, but still sets the bar; a retired one is gone for good.
 ACTIVE, PAUSED, RETIRED = 0, 1, 2
 STANDINGS = ("active", "paused", "retired")
 AUTO = "auto"
+
+# The policy that is taken for a promise where none is named, and the promise in words.
+_TAKEN = {EACH: "voi-cs", QUERIES: "mix-cs"}
+_PROMISED = {
+    EACH: "that the option of each decision is good enough",
+    QUERIES: "that decisions are good enough on average",
+}
 
 
 class Terms(NamedTuple):
@@ -56,6 +74,34 @@ def check_terms(worth: Any, learn_costs: Any, memory: Any, time_to_live: Any, ju
         time_to_live=duration(time_to_live),
         judge_price=price,
     )
+
+
+def check_promise(policy: str | Policy | None, over: Any) -> str | Policy:
+    """Return the policy that keeps a promise: the one given, unless its promise is another one.
+
+    Examples
+    --------
+    >>> check_promise(None, None), check_promise(None, "queries")
+    ('voi-cs', 'mix-cs')
+    >>> check_promise("glr-cof", "queries")
+    Traceback (most recent call last):
+    ...
+    frugalbandits.errors.InputError: over='queries' promises that decisions are good enough on average, but \
+glr-cof promises that the option of each decision is good enough: say over='each', or policy='mix-cs'
+    """
+    if over is not None and (not isinstance(over, str) or over not in _TAKEN):
+        if isinstance(over, str):
+            raise unknown_name("promise", over, _TAKEN)
+        raise InputError(f"over must be 'each' or 'queries', but it is {over!r}")
+    if policy is None:
+        return _TAKEN[over or EACH]
+    kept = resolve(policy).promise
+    if over is not None and kept != over:
+        raise InputError(
+            f"over={over!r} promises {_PROMISED[over]}, but {resolve(policy).called()} promises "
+            f"{_PROMISED[kept]}: say over={kept!r}, or policy={_TAKEN[over]!r}"
+        )
+    return policy
 
 
 def _memory(memory: Any) -> int | str | None:

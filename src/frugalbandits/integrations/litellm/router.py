@@ -37,14 +37,14 @@ class FrugalRouter:
         `frugalbandits.integrations.litellm.judges`), or None: feedback comes by `tell` alone.
     alpha
         Short for ``quality=RelativeToBest(alpha)``.
-    policy, horizon, worth, memory
+    policy, over, horizon, worth, memory
         As in `Session`.
     costs
         What a call costs, by option, where LiteLLM has no token prices or you know better.
     expected_tokens
         Of a prompt and of an answer: with the token prices, the first guess of what a call costs.
     learn_costs
-        Whether the bills of calls are learned from. VOI-CS can do it; other policies want False.
+        Whether the bills of calls are learned from. VOI-CS and MIX-CS can do it; other policies want False.
     failure
         "forget": a failed attempt says nothing of an option. "zero": it is worth 0, where it is the option's
         fault.
@@ -86,7 +86,8 @@ class FrugalRouter:
         judge: Judge | None = None,
         *,
         alpha: float | None = None,
-        policy: str = "voi-cs",
+        policy: str | None = None,
+        over: Literal["each", "queries"] | None = None,
         horizon: float | None = None,
         worth: float | None = None,
         memory: int | Literal["auto"] | None = "auto",
@@ -115,6 +116,7 @@ class FrugalRouter:
             failure=failure,
             time_to_live=time_to_live,
             policy=policy,
+            over=over,
             horizon=horizon,
             worth=worth,
             memory=memory,

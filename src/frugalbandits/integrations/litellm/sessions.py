@@ -160,6 +160,7 @@ class Sessions:
         terms: dict[str, Any] = {
             "quality": settings.quality,
             "policy": settings.policy,
+            "over": settings.over,
             "horizon": settings.horizon,
             "worth": settings.worth,
             "learn_costs": settings.learn_costs,

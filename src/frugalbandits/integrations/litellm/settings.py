@@ -29,7 +29,8 @@ class Settings:
     group: str
     quality: Quality
     judge: Any
-    policy: str
+    policy: str | None
+    over: str | None
     horizon: float | None
     worth: float | None
     memory: int | Literal["auto"] | None

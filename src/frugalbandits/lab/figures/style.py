@@ -102,14 +102,15 @@ _KNOWN = {
     "cof-cost-biased": Look("#6B6B6B", (0, (1, 2.2)), "h"),
     "glr-cof": Look("#332288", (0, (4, 1, 1, 1)), "p"),
     "voi-cs": Look("#882255", (0, (5, 1.2)), "<"),
+    "mix-cs": Look("#AA4499", (0, (12, 2, 1.2, 2)), "*"),
     "ts-cs-discounted": Look("#8C6D31", (0, (9, 2, 3, 2)), ">"),
     "ucb-cs-window": Look("#117733", (0, (2.4, 2.4)), "d"),
     "ucb-cs-restarts": Look("#44AA99", (0, (8, 1.2, 2, 1.2)), "H"),
 }
 # For policies that are not known: colours that no other has, then what the figure's own policies leave.
-_SPARE_COLOURS = ("#661100", "#999933", "#AA4499", *(look.colour for look in _KNOWN.values()))
+_SPARE_COLOURS = ("#661100", "#999933", *(look.colour for look in _KNOWN.values()))
 _SPARE_DASHES: tuple[Any, ...] = ((0, (6, 1)), (0, (10, 2, 4, 2)), (0, (3, 3)), (0, (5, 1, 1, 1, 1, 1)))
-_SPARE_MARKS = ("8", "*", "$+$", "$x$", "$=$")
+_SPARE_MARKS = ("8", "$+$", "$x$", "$=$")
 
 
 def looks(policies: Iterable[str]) -> dict[str, Look]:

@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
+from frugalbandits.core.contract import EACH
 from frugalbandits.core.files import write_text
 from frugalbandits.core.registry import policies
 from frugalbandits.lab.documents.markdown import to_markdown
@@ -114,7 +115,7 @@ def command(board: Leaderboard) -> str:
     settings = board.settings
     words = ["frugal", "leaderboard", *([] if set(board.families) == set(families()) else board.families)]
     words += ["--quick"] if settings.quick else []
-    if board.policies != policies(moving=False):
+    if board.policies != policies(moving=False, over=EACH):
         words += [word for policy in board.policies for word in ("--policy", policy)]
     words += ["--seed", str(settings.seed)]
     words += ["--runs", str(settings.runs)] if settings.runs is not None else []

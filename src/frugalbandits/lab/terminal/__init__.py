@@ -1,6 +1,7 @@
 """What the command line prints: tables, pictures made of text, progress."""
 
 from frugalbandits.lab.terminal.drawn import instance_view, picture, picture_width
+from frugalbandits.lab.terminal.mixes import mix_table
 from frugalbandits.lab.terminal.replay import replay_table
 from frugalbandits.lab.terminal.tables import (
     Cell,
@@ -21,6 +22,7 @@ __all__ = [
     "fitted",
     "instance_table",
     "instance_view",
+    "mix_table",
     "picture",
     "picture_width",
     "policy_table",

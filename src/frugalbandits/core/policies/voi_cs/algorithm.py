@@ -29,16 +29,9 @@ from frugalbandits.core.contract import (
 from frugalbandits.core.jit import compiled, inner
 from frugalbandits.core.likelihood import interval
 from frugalbandits.core.past import Past, fading, fold, new_past, past_ranges
+from frugalbandits.core.policies.looking import decided, flags, numbers
 from frugalbandits.core.policies.voi_cs.rule import AGAIN, FOR_JUDGE, LEADER, choose
-from frugalbandits.core.policies.voi_cs.view import (
-    arranged,
-    balance,
-    by_price,
-    decided,
-    flags,
-    numbers,
-    priced,
-)
+from frugalbandits.core.policies.voi_cs.view import arranged, balance, by_price, priced
 from frugalbandits.core.tally import Bills, Tally, new_bills, new_tally
 
 __all__ = ["VOICS", "VOICSState"]

@@ -15,10 +15,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from frugalbandits.core.jit import inlined, inner, instead
+from frugalbandits.core.jit import inlined, inner
 from frugalbandits.core.likelihood import TINY, divergence, nearest
+from frugalbandits.core.policies.looking import floats
 
 __all__ = [
     "NOTHING",
@@ -27,10 +26,8 @@ __all__ = [
     "Beliefs",
     "expect",
     "expected_gap",
-    "floats",
     "root_for_judge",
     "weigh",
-    "wholes",
 ]
 
 MARGIN = 1.5  # judges whose z is within so much of the least are looked at exactly
@@ -39,28 +36,6 @@ NOTHING = 1e9  # more than any regret
 SURE = 7.0  # beyond so many standard deviations the normal approximation does
 ROOT_TWO = math.sqrt(2.0)
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
-
-
-def floats(count: int) -> Any:
-    """Return so many zeros, in the form that is fastest in plain Python."""
-    return [0.0] * count
-
-
-@instead(floats)
-def floats_as_array(count: int) -> Any:
-    """Return the same for compiled code."""
-    return np.zeros(count)
-
-
-def wholes(count: int) -> Any:
-    """Return so many whole zeros, in the form that is fastest in plain Python."""
-    return [0] * count
-
-
-@instead(wholes)
-def wholes_as_array(count: int) -> Any:
-    """Return the same for compiled code."""
-    return np.zeros(count, np.int64)
 
 
 @inlined

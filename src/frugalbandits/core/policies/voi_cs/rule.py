@@ -16,6 +16,7 @@ import math
 from typing import Any, NamedTuple
 
 from frugalbandits.core.jit import inlined, inner
+from frugalbandits.core.policies.looking import floats, wholes
 from frugalbandits.core.policies.voi_cs.beliefs import (
     NOTHING,
     SAME,
@@ -23,10 +24,8 @@ from frugalbandits.core.policies.voi_cs.beliefs import (
     Beliefs,
     expect,
     expected_gap,
-    floats,
     root_for_judge,
     weigh,
-    wholes,
 )
 
 __all__ = ["AGAIN", "CHEAPER", "DEARER", "FOR_JUDGE", "LEADER", "Choice", "choose"]

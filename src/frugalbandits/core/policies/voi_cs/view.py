@@ -1,8 +1,7 @@
 """What VOI-CS looks at when it plans: arms in the order of their prices now, and what counts of their past.
 
-- *Prices* are scaled by what a unit of quality is worth. Where costs are learned, an arm's price is
-  c exp(-x cv / sqrt(1 + N)), x^2 = log(t / N) / 2, with c the mean of its N bills and of the cost that was
-  given, and cv the coefficient of variation of all bills: an arm with an unlucky first bill is tried again.
+- *Prices* are scaled by what a unit of quality is worth. Where costs are learned, they are what an arm may
+  cost (`looking`).
 - *Pulls* and sums are those that count still (`core.past`).
 - *Balance.* Of N_k decisions, n_k were told and W_k were not though feedback was wanted. With p the share
   told, an arm counts as h_k = (n_k + p W_k) / (2 - p) pulls: what is known, and a part of what is to come.
@@ -10,86 +9,32 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from frugalbandits.core.jit import inner, instead
-from frugalbandits.core.policies.voi_cs.beliefs import floats, wholes
+from frugalbandits.core.jit import inner
+from frugalbandits.core.policies.looking import floats, hoped_costs, numbers, wholes
 
-__all__ = ["arranged", "balance", "by_price", "decided", "flags", "learned_costs", "numbers", "priced"]
-
-
-def numbers(array: Any) -> Any:
-    """Return the values of an array in the form that is read fastest."""
-    return array.tolist()
-
-
-@instead(numbers)
-def numbers_as_array(array: Any) -> Any:
-    """Return the array, for compiled code."""
-    return array
-
-
-def flags(count: int) -> Any:
-    """Return so many times False, in the form that is fastest in plain Python."""
-    return [False] * count
-
-
-@instead(flags)
-def flags_as_array(count: int) -> Any:
-    """Return the same for compiled code."""
-    return np.zeros(count, np.bool_)
-
-
-@inner
-def decided(tally: Any) -> Any:
-    """Return the decisions for each arm, whatever became of their feedback."""
-    counts = wholes(len(tally.pulls))
-    pulls, pending, lost = numbers(tally.pulls), numbers(tally.pending), numbers(tally.lost)
-    for k in range(len(counts)):
-        counts[k] = pulls[k] + pending[k] + lost[k]
-    return counts
-
-
-@inner
-def learned_costs(costs: Any, bills: Any) -> tuple[Any, float]:
-    """Return the mean cost of each arm, the given one counted as a bill, and the coefficient of variation."""
-    arms = len(costs)
-    given, counts = numbers(costs), numbers(bills.counts)
-    sums, squares = numbers(bills.sums), numbers(bills.squares)
-    means = floats(arms)
-    spread, free = 1.0, 1.0  # as if one bill had been off by its mean
-    for k in range(arms):
-        means[k] = (given[k] + sums[k]) / (1.0 + counts[k])
-        if counts[k] > 1 and sums[k] > 0:
-            mean = sums[k] / counts[k]
-            spread += max(squares[k] / (mean * mean) - counts[k], 0.0)
-            free += counts[k] - 1.0
-    return means, math.sqrt(spread / free)
+__all__ = [
+    "arranged",
+    "balance",
+    "by_price",
+    "priced",
+]
 
 
 @inner
 def priced(state: Any, counts: Any) -> Any:
     """Return the price of each arm, scaled by what a unit of quality is worth; the least is 0."""
-    arms = len(counts)
     if not state.learning:
         return numbers(state.prices)
-    means, variation = learned_costs(state.costs, state.bills)
-    time = 0.0
-    for k in range(arms):
-        time += counts[k]
-    prices = floats(arms)
-    least, dearest, cheapest = np.inf, -np.inf, np.inf
-    for k in range(arms):
-        used = max(counts[k], 1)
-        tried = math.sqrt(0.5 * math.log(max(time / used, 1.0)))
-        prices[k] = means[k] * math.exp(-tried * variation / math.sqrt(1.0 + used))
+    prices, span = hoped_costs(state.costs, state.bills, counts)
+    least = np.inf
+    for k in range(len(prices)):
         least = min(least, prices[k])
-        cheapest, dearest = min(cheapest, means[k]), max(dearest, means[k])
-    scale = state.worth if state.worth > 0 else dearest - cheapest
-    for k in range(arms):
+    scale = state.worth if state.worth > 0 else span
+    for k in range(len(prices)):
         prices[k] = (prices[k] - least) / scale if scale > 0 else 0.0
     return prices
 

@@ -127,6 +127,8 @@ function drawNext() {
   const parts = [];
   if (planned) {
     parts.push(make("p", {}, "The next decision is for ", make("b", {}, planned.option), `: ${planned.reason}.`));
+  } else if (session.mix) {
+    parts.push(make("p", {}, "The next decision keeps the average of all decisions at the bar."));
   } else if (session.question) {
     parts.push(make("p", {}, "The next decision asks a question, unless feedback answers it before."));
   } else if (leader) {
