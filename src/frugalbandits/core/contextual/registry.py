@@ -57,4 +57,6 @@ def resolve_contextual(policy: str | ContextualPolicy) -> ContextualPolicy:
         if policy not in _REGISTRY:
             raise unknown_name("contextual policy", policy, _REGISTRY)
         return _REGISTRY[policy].policy
-    raise InputError(f"a contextual policy is a registered name or a ContextualPolicy, but this is {policy!r}")
+    raise InputError(
+        f"a contextual policy is a registered name or a ContextualPolicy, but this is {policy!r}"
+    )

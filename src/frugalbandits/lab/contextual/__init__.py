@@ -1,5 +1,6 @@
 """Decisions that look at the query: populations of queries, their oracles, simulation, baselines."""
 
+from frugalbandits.core.contextual.registry import contextual_policies
 from frugalbandits.lab.contextual.baselines import BASELINES
 from frugalbandits.lab.contextual.named import ROUTING_INSTANCES, routing_instance
 from frugalbandits.lab.contextual.oracle import Oracle, Rule
@@ -16,6 +17,7 @@ __all__ = [
     "Oracle",
     "RoutingSummary",
     "Rule",
+    "contextual_policies",
     "routing_instance",
     "simulate_contextual",
     "synthetic_routing",

@@ -96,7 +96,9 @@ def _keep(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     try:
         make_folder(path.parent)
         with written_whole(path) as temporary:
-            np.savez_compressed(temporary, **arrays)
+            np.savez_compressed(
+                temporary, features=arrays["features"], says=arrays["says"], right=arrays["right"]
+            )
     except (OSError, InputError):
         # A cache folder that cannot be written to costs a second each time, and nothing else.
         return

@@ -141,7 +141,7 @@ def drive(
             books.quality[mark] = quality
             books.judged[mark] = judged
             mark += 1
-    return horizon
+    return int(horizon)
 
 
 @functools.cache

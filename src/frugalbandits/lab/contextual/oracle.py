@@ -113,8 +113,8 @@ def walk(costs: Floats, believed: Floats, truth: Floats, weights: Floats) -> Wal
     start = np.bincount(first, weights, options)
     found = Walk(
         np.concatenate([[0.0], price]),
-        _summed(weights @ costs[rows, first], weights[row] * (costs[row, after] - costs[row, before])),
-        _summed(weights @ truth[rows, first], weights[row] * (truth[row, after] - truth[row, before])),
+        _summed(float(weights @ costs[rows, first]), weights[row] * (costs[row, after] - costs[row, before])),
+        _summed(float(weights @ truth[rows, first]), weights[row] * (truth[row, after] - truth[row, before])),
         np.vstack([start, start + np.cumsum(change, axis=0)]),
     )
     # Groups that change at one price change together.

@@ -23,6 +23,7 @@ from frugalbandits.lab.watching import Progress, listener
 
 __all__ = ["simulate_contextual"]
 
+
 def simulate_contextual(
     problem: ContextualProblem,
     policy: str | ContextualPolicy,

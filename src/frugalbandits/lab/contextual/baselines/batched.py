@@ -1,4 +1,4 @@
-"""Policies of the batch contract, a query at a time: for all queries together, or for each segment by itself."""
+"""Policies of the batch contract, a query at a time: for all queries, or for each segment by itself."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from frugalbandits.core.absence import stand_in
 from frugalbandits.core.contextual.contract import Choice, ContextualSetting
 from frugalbandits.core.contract import Policy, Setting
-from frugalbandits.core.jit import compiled, inner
+from frugalbandits.core.jit import inlined
 from frugalbandits.core.options import cost_order
 from frugalbandits.core.policies.glr_cof import GLRCOF
 from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.core.settings import check_flag
-from frugalbandits.core.tally import observe
+from frugalbandits.core.tally import add
 from frugalbandits.lab.contextual.baselines.common import Baseline
 
 __all__ = ["Batched", "BatchedGLRCOF", "BatchedVOICS"]
@@ -25,35 +25,43 @@ _plan_glr_cof: Any = GLRCOF.plan
 _plan_voi_cs: Any = VOICS.plan
 
 
-class BatchedState(NamedTuple):
-    """A batch policy's state for each segment, with the batch that is being handed out there."""
+class Seats(NamedTuple):
+    """Which option each arm is, by rank of usual cost, and the bar."""
 
-    parts: tuple[Any, ...]
-    who: Any  # options by rank of cost
-    ranks: Any  # ranks of options
-    first: int  # where segments begin in an encoded query
-    arms: Any  # of the batch: segments x options
-    place: Any  # in the batch, its length, its repeats, decisions whose feedback is out: segments x 4
-    usable: Any
+    who: Any
+    ranks: Any  # of options
+    usable: Any  # arms, for a stand-in
     keep: float
     reference: int
     level: float
 
 
-@inner
-def segment_of(state: Any, phi: Any) -> int:
+class BatchedState(NamedTuple):
+    """A batch policy's state for each segment, with the batch that is being handed out there."""
+
+    parts: tuple[Any, ...]
+    seats: Seats
+    first: int  # where segments begin in an encoded query
+    arms: Any  # of the batch: segments x options
+    place: Any  # in the batch, its length, its repeats, decisions whose feedback is out: segments x 4
+
+
+# Small functions take what they need and no more: to hand on the states of all segments takes long.
+
+
+@inlined
+def segment_of(phi: Any, first: int, segments: int) -> int:
     """Return which of the states a query is for."""
-    if len(state.parts) > 1:
-        for s in range(len(state.parts)):
-            if phi[state.first + s] != 0.0:
+    if segments > 1:
+        for s in range(segments):
+            if phi[first + s] != 0.0:
                 return s
     return 0
 
 
-@inner
-def is_used_up(state: Any, s: int) -> bool:
+@inlined
+def is_used_up(place: Any) -> bool:
     """Tell whether a new plan is due; goes on to the next pass of a batch."""
-    place = state.place[s]
     if place[0] < place[1]:
         return False
     place[0] = 0
@@ -61,61 +69,61 @@ def is_used_up(state: Any, s: int) -> bool:
     return place[2] <= 0
 
 
-@inner
-def take(state: Any, s: int, batch: Any) -> None:
+@inlined
+def take(place: Any, arms: Any, batch: Any) -> None:
     """Take in a plan."""
-    place = state.place[s]
     place[0] = 0
     place[1] = len(batch.arms)
     # A batch is the same whatever its own outcomes; what is still out may change it.
     place[2] = 1 if place[3] > 0 else batch.repeats
     for i in range(len(batch.arms)):
-        state.arms[s, i] = batch.arms[i]
+        arms[i] = batch.arms[i]
 
 
-@inner
-def hand_out(state: Any, s: int, usable: Any) -> Choice:
+@inlined
+def hand_out(tally: Any, seats: Any, place: Any, arms: Any, usable: Any) -> Choice:
     """Return the next option of the batch, or a stand-in for one that may not be used."""
-    place = state.place[s]
-    part = state.parts[s]
-    arm = state.arms[s, place[0]]
+    arm = arms[place[0]]
     place[0] += 1
-    if not usable[state.who[arm]]:
-        for k in range(len(state.who)):
-            state.usable[k] = usable[state.who[k]]
-        arm = stand_in(part.tally, state.keep, state.reference, state.level, state.usable)
-    part.tally.pending[arm] += 1
+    if not usable[seats.who[arm]]:
+        for k in range(len(seats.who)):
+            seats.usable[k] = usable[seats.who[k]]
+        arm = stand_in(tally, seats.keep, seats.reference, seats.level, seats.usable)
+    tally.pending[arm] += 1
     place[3] += 1
-    return Choice(state.who[arm], 1.0, True)
+    return Choice(seats.who[arm], 1.0, True)
 
 
-@compiled
+@inlined
 def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
     """Fold one reward into the tally of its segment."""
-    s = segment_of(state, phi)
-    part = state.parts[s]
-    rank = state.ranks[arm]
-    part.tally.pending[rank] -= 1
+    s = segment_of(phi, state.first, len(state.parts))
+    rank = state.seats.ranks[arm]
+    tally = state.parts[s].tally
+    tally.pending[rank] -= 1
+    tally.pulls[rank] += 1
+    add(tally.sums, tally.carry, rank, reward)
     state.place[s, 3] -= 1
-    observe(part, rank, 1, reward)
 
 
-@compiled
+@inlined
 def choose_glr_cof(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
     """Hand out what GLR-COF has planned."""
-    s = segment_of(state, phi)
-    if is_used_up(state, s):
-        take(state, s, _plan_glr_cof(state.parts[s], rng))
-    return hand_out(state, s, usable)
+    s = segment_of(phi, state.first, len(state.parts))
+    part = state.parts[s]
+    if is_used_up(state.place[s]):
+        take(state.place[s], state.arms[s], _plan_glr_cof(part, rng))
+    return hand_out(part.tally, state.seats, state.place[s], state.arms[s], usable)
 
 
-@compiled
+@inlined
 def choose_voi_cs(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
     """Hand out what VOI-CS has planned."""
-    s = segment_of(state, phi)
-    if is_used_up(state, s):
-        take(state, s, _plan_voi_cs(state.parts[s], rng))
-    return hand_out(state, s, usable)
+    s = segment_of(phi, state.first, len(state.parts))
+    part = state.parts[s]
+    if is_used_up(state.place[s]):
+        take(state.place[s], state.arms[s], _plan_voi_cs(part, rng))
+    return hand_out(part.tally, state.seats, state.place[s], state.arms[s], usable)
 
 
 @dataclass(frozen=True)
@@ -144,18 +152,13 @@ class Batched(Baseline):
         ranks = np.argsort(who).astype(np.int64)
         reference = None if setting.reference < 0 else setting.reference
         told = Setting.of(setting.costs, setting.quality, None, reference)
-        place = np.zeros((segments, 4), np.int64)
+        seats = Seats(who, ranks, np.ones(options, np.bool_), setting.keep, told.reference, setting.level)
         return BatchedState(
             tuple(self.policy().begin(told) for _ in range(segments)),
-            who,
-            ranks,
+            seats,
             1 + setting.features,
             np.zeros((segments, options), np.int64),
-            place,
-            np.ones(options, np.bool_),
-            setting.keep,
-            told.reference,
-            setting.level,
+            np.zeros((segments, 4), np.int64),
         )
 
 

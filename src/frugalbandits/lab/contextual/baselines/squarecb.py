@@ -1,4 +1,4 @@
-"""SquareCB on a Lagrangian, as in CBwLC: inverse gap weighting, and a multiplier that follows the shortfall."""
+"""SquareCB on a Lagrangian, as in CBwLC: inverse gap weighting, a multiplier that follows the shortfall."""
 
 from __future__ import annotations
 
@@ -124,7 +124,11 @@ class SquareCB(Baseline):
         options = len(setting.costs)
         return SquareCBState(
             new_ridge(setting),
-            *np.zeros((5, options)),
+            np.zeros(options),
+            np.zeros(options),
+            np.zeros(options),
+            np.zeros(options),
+            np.zeros(options),
             np.ones(1),
             np.zeros(2, np.int64),
             scale_of(setting),

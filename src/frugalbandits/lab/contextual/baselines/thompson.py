@@ -1,4 +1,4 @@
-"""Per-query TS-CS: a linear Thompson draw for each option, and the cheapest that is good enough on the query."""
+"""Per-query TS-CS: a linear Thompson draw for each option, and the cheapest that is good enough by them."""
 
 from __future__ import annotations
 
