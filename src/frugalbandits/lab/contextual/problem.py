@@ -238,8 +238,9 @@ class ContextualProblem(Shown):
     def with_quality(self, quality: Quality | str) -> ContextualProblem:
         """Return the same queries and options under another quality bar."""
         labels = np.array(self.segment_names)[self.segment] if self.segmented else None
+        costs = self.costs[0] if len(self.costs) == 1 else self.costs
         return ContextualProblem(
-            self.features, labels, self.rewards, self.costs, quality, self.names, realised=self.realised
+            self.features, labels, self.rewards, costs, quality, self.names, realised=self.realised
         )
 
     def __repr__(self) -> str:

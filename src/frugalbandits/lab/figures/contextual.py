@@ -9,6 +9,8 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from frugalbandits.core.contextual.registry import contextual_title
@@ -34,6 +36,7 @@ __all__ = ["plot_routing"]
 _GREY = "#8a8a8a"
 _LONGEST_NAME = 22
 _FAR_APART = 30.0  # as in `replay`
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "p", "<", ">", "h", "d")
 _FRONTIERS: dict[str, tuple[str, Any]] = {
     "mix": ("oracle that mixes, whatever the query", (0, (1.5, 1.5))),
     "segments": ("oracle by segment", (0, (5, 2))),
@@ -59,7 +62,7 @@ def plot_routing(results: Sequence[ContextualResult], name: str = "") -> Figure:
     problem, first = results[0].problem, results[0]
     if any(each.problem is not problem or each.horizon != first.horizon for each in results):
         raise InputError("a figure of routing needs results of one problem and one horizon")
-    shown = looks(result.policy for result in results)
+    shown = _looks(results)
     with drawing():
         figure = blank(8.8, 6.4)
         axes = figure.add_subplot()
@@ -76,6 +79,8 @@ def plot_routing(results: Sequence[ContextualResult], name: str = "") -> Figure:
         costs = problem.option_cost
         if costs.min() > 0 and costs.max() / costs.min() > _FAR_APART:
             axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(readable_ticks())
         axes.grid(True)
         axes.margins(x=0.08, y=0.08)
@@ -84,8 +89,17 @@ def plot_routing(results: Sequence[ContextualResult], name: str = "") -> Figure:
         called = f"{name}, " if name else ""
         bar = problem.quality.short.replace("alpha =", r"$\alpha$ =", 1)
         axes.set_title(f"{literal(called)}{bar}, T = {first.horizon:,}, {counted(first.runs)}")
-        legend_below(figure, handles, labels, fontsize=9.5)
+        legend_below(figure, handles, labels, fontsize=9.5, handlelength=3.2)
     return figure
+
+
+def _looks(results: Sequence[ContextualResult]) -> dict[str, Look]:
+    """Return the look of each policy, with marks that are full: most have no look of their own yet."""
+    found = looks(result.policy for result in results)
+    return {
+        name: look._replace(mark=_MARKS[place % len(_MARKS)])
+        for place, (name, look) in enumerate(found.items())
+    }
 
 
 def _frontiers(axes: Any, problem: ContextualProblem) -> tuple[list[Artist], list[str]]:
@@ -124,7 +138,16 @@ def _options(axes: Any, problem: ContextualProblem) -> None:
         place = (problem.option_cost[k], problem.option_quality[k])
         axes.plot(*place, "o", color=_GREY, markersize=6, markeredgecolor="white", zorder=3)
         label = literal(shortened(name, _LONGEST_NAME, "…"))
-        axes.annotate(label, place, (4, -12), textcoords="offset points", fontsize=9, color=_GREY, zorder=2.5)
+        axes.annotate(
+            label,
+            place,
+            (4, -13),
+            textcoords="offset points",
+            fontsize=9,
+            color=_GREY,
+            path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.85)],
+            zorder=2.5,
+        )
 
 
 def _ended(axes: Any, result: ContextualResult, look: Look) -> None:
