@@ -88,7 +88,7 @@ def _kept(path: Path) -> dict[str, NDArray[Any]] | None:
     try:
         with np.load(path) as file:
             return {name: file[name] for name in ("features", "says", "right")}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
         return None
 
 

@@ -255,13 +255,13 @@ def _matrix(what: str, values: ArrayLike) -> Floats:
     """Return a table of finite numbers as an array of its own."""
     try:
         found = np.asarray(values)
-        if found.dtype.kind == "O":
-            found = found.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except ValueError:
         raise InputError(f"{what} must be a table of numbers, with rows of one length") from None
     if found.dtype.kind not in "iufb":
-        bad = found.ravel()[0] if found.size else None
-        raise InputError(f"{what} must be a table of numbers, but its first entry is {bad!r}")
+        flat = found.ravel().tolist()
+        wrong = [each for each in flat if isinstance(each, str) or not isinstance(each, int | float)]
+        if wrong or found.dtype.kind != "O":
+            raise InputError(f"{what} must be a table of numbers, but one entry is {(wrong or flat)[0]!r}")
     if found.ndim != 2:
         raise InputError(f"{what} must have rows and columns, but its shape is {found.shape}")
     table = np.array(found, dtype=np.float64, order="C")

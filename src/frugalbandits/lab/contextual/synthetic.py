@@ -29,9 +29,9 @@ def synthetic_routing(
 ) -> ContextualProblem:
     """Draw a routing problem.
 
-    Queries have a segment and normal features around a centre that the segment has. Options are the better,
-    the dearer they are, from 1 to about 40, but each has strengths of its own: directions of the features and
-    segments on which it does better or worse.
+    Queries have a segment and normal features around a centre that the segment has. Options cost from 1 to
+    about 40, and the dearer are the better, more or less; each has strengths of its own: directions of the
+    features and segments on which it does better or worse.
 
     Parameters
     ----------
@@ -59,15 +59,14 @@ def synthetic_routing(
     segment = rng.choice(groups, size, p=rng.dirichlet(np.full(groups, 4.0)))
     centres = 0.7 * rng.standard_normal((groups, width))
     known = centres[segment] + rng.standard_normal((size, width))
-    skill = np.sort(rng.uniform(0.0, 1.0, count))
-    skill = (skill - skill[0]) / max(float(np.ptp(skill)), 1e-9)
+    skill = np.clip(np.linspace(0.0, 1.0, count) + 0.15 * rng.standard_normal(count), 0.0, 1.05)
     effects = _effects(rng, known, segment, groups, count, wrong)
     # From weak to strong: weaker options are hurt more by what makes a query hard.
     score = effects * (1.2 - 0.7 * skill)
     if wrong:
         means = 1.0 / (1.0 + np.exp(-(0.2 + 1.9 * skill + 1.1 * score)))
     else:
-        means = 0.52 + 0.32 * skill + 0.12 * score
+        means = 0.52 + 0.32 * skill + 0.15 * score
     costs = _DEAREST ** np.linspace(0.0, 1.0, count) * np.exp(0.15 * rng.standard_normal(count))
     return ContextualProblem(
         known,
@@ -86,7 +85,7 @@ def _effects(
     count: int,
     wrong: bool,
 ) -> NDArray[np.float64]:
-    """Return what features and segments do to each option on each query, of variance about 1."""
+    """Return what features and segments do to each option on each query: of mean 0, of variance about 1."""
     width = known.shape[1]
     common = rng.standard_normal((width, 1))
     own = rng.standard_normal((width, count))
@@ -96,7 +95,7 @@ def _effects(
     if wrong:
         pairs = rng.integers(width, size=(2, count))
         effects = effects + 0.7 * known[:, pairs[0]] * known[:, pairs[1]]
-    return np.asarray(effects)
+    return np.asarray(effects - effects.mean(axis=0))
 
 
 def _whole(what: str, value: int, least: int) -> int:

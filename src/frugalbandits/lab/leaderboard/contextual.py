@@ -59,9 +59,9 @@ _OTHER = 0.05  # for the other bars
 _FEEDBACK = {CONTEXTUAL: (0, 1.0), LATE: (1_000, 0.1)}  # delay and share
 # LinUCB with what only an oracle knows: its weight times these.
 _TOLD = {
-    "linucb-right": (1.0, "LinUCB, oracle's weight"),
-    "linucb-low": (1 / 3, "LinUCB, a third of it"),
-    "linucb-high": (3.0, "LinUCB, three times it"),
+    "linucb-right": (1.0, "LinUCB (oracle's weight)"),
+    "linucb-low": (1 / 3, "LinUCB (a third of it)"),
+    "linucb-high": (3.0, "LinUCB (three times it)"),
 }
 
 

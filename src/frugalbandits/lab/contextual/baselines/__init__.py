@@ -21,7 +21,7 @@ _MADE: dict[str, tuple[ContextualPolicy, str]] = {
     "ts-cs-linear": (LinearTSCS(), "per-query TS-CS"),
     "linucb": (LinUCB(), "LinUCB"),
     "virtual-queue": (VirtualQueue(), "virtual queue"),
-    "squarecb": (SquareCB(), "SquareCB, Lagrangian"),
+    "squarecb": (SquareCB(), "SquareCB (Lagrangian)"),
 }
 
 for _name, (_policy, _title) in _MADE.items():
