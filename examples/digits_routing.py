@@ -1,4 +1,4 @@
-"""Five classifiers for handwritten digits, from cheap to dear: who is asked when?
+"""Five classifiers for handwritten digits, from cheap to dear, and who is asked when.
 
 Most digits are easy, and the cheapest classifier gets them right. A router that looks at the digit asks the
 dear ones only where they are needed, and keeps the share of right answers, over all digits, within 5% of
@@ -31,10 +31,10 @@ def show_oracles(problem: fb.ContextualProblem) -> None:
     words = {
         "mix": "a mix of two, whatever the digit",
         "segments": "by what the digit looks like to the cheapest one",
-        "linear": "by a linear rule on 16 features of the picture",
+        "linear": "by a linear rule on that and 16 numbers of the picture",
     }
     for rule in oracle.rules:
-        print(f"  {words[rule.kind]:<50} {rule.cost / oracle.single.cost:.0%} of its cost")
+        print(f"  {words[rule.kind]:<56} {rule.cost / oracle.single.cost:.0%} of its cost")
 
 
 def show_routing(result: fb.ContextualResult) -> None:

@@ -7,6 +7,7 @@ that it was not trained on. It is made on first use, with a fixed seed, and kept
 from __future__ import annotations
 
 import hashlib
+import io
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,8 @@ def _made() -> dict[str, NDArray[Any]]:
 def _kept(path: Path) -> dict[str, NDArray[Any]] | None:
     """Return what was kept; a file that cannot be read is made again."""
     try:
-        with np.load(path) as file:
+        # Read first: numpy leaves a broken file open.
+        with np.load(io.BytesIO(path.read_bytes())) as file:
             return {name: file[name] for name in ("features", "says", "right")}
     except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
         return None
