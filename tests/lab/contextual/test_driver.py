@@ -93,11 +93,16 @@ def test_queries_are_drawn_with_replacement_each_as_likely():
 
 
 def test_the_share_that_is_judged():
+    problem = small()
     for share in (0.05, 0.5):
-        played = play(small(), "linucb", 5_000, feedback=share, choose=at_random, learn=ignore)
+        played = play(problem, "linucb", 5_000, feedback=share, choose=at_random, learn=ignore)
         error = math.sqrt(5_000 * share * (1 - share))
         assert abs(len(played.told) - 5_000 * share) < FEW * error
-        # Which decisions these are has nothing to do with what was chosen.
+        # Which decisions these are has nothing to do with what was chosen, or with what came of it.
+        rows = {tuple(phi): row for phi, row in zip(problem.encoded, problem.rewards, strict=True)}
+        means = np.array([rows[told.phi][told.arm] for told in played.told])
+        missed = sum(told.reward for told in played.told) - means.sum()
+        assert abs(missed) < FEW * math.sqrt((means * (1 - means)).sum())
         judged = Counter(told.arm for told in played.told)
         chosen = Counter(asked.arm for asked in played.asked)
         for arm, count in chosen.items():
