@@ -136,11 +136,12 @@ def test_a_batch_policy_does_as_a_session_does(kind, policy, bar, by_segment):
         sessions[place].tell(decision.id, told.reward)
 
 
-def test_a_batch_policy_waits_for_late_feedback_as_a_session_does():
+@pytest.mark.parametrize(("kind", "policy"), BATCHED, ids=["glr-cof", "voi-cs"])
+def test_a_batch_policy_waits_for_late_feedback_as_a_session_does(kind, policy):
     problem = small(8, queries=50)
-    played = play(problem, BatchedVOICS(), 200, delay=15)
+    played = play(problem, kind(), 200, delay=15)
     costs = dict(zip(problem.names, problem.option_cost.tolist(), strict=True))
-    session = fb.Session(costs, quality=problem.quality, policy="voi-cs", memory=None)
+    session = fb.Session(costs, quality=problem.quality, policy=policy, memory=None)
     told, ids = {each.decisions: each for each in played.told}, []
     for time, asked in enumerate(played.asked, start=1):
         decision = session.ask()
