@@ -71,9 +71,13 @@ def play(problem, policy, horizon, seed=0, run=0, delay=0, feedback=1.0, times=N
     return Played(asked, told, books, made)
 
 
-def small(seed=0, quality="relative-to-best:0.1", options=3, segments=3, queries=60, **others):
-    """Return a small problem."""
-    return fb.synthetic_routing(seed, options, 2, segments, queries=queries, quality=quality, **others)
+def small(seed=0, quality="relative-to-best:0.1", options=3, segments=3, queries=60):
+    """Return a small problem whose options are not in the order of their costs."""
+    drawn = fb.synthetic_routing(seed, options, 2, segments, queries=queries)
+    order = np.roll(np.arange(options), 1 + seed % (options - 1))
+    labels = np.array(drawn.segment_names)[drawn.segment]
+    rewards, costs = drawn.rewards[:, order], drawn.costs[0, order]
+    return fb.ContextualProblem(drawn.features, labels, rewards, costs, quality)
 
 
 @st.composite

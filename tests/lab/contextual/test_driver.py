@@ -15,6 +15,7 @@ from scipy import stats
 import frugalbandits as fb
 from frugalbandits.core.contextual.contract import Choice
 from frugalbandits.errors import InputError
+from frugalbandits.lab.contextual import running
 from frugalbandits.lab.contextual.baselines import LinUCB
 from frugalbandits.lab.contextual.driver import WANTED
 from routing_harness import play, populations, small
@@ -180,6 +181,18 @@ def test_a_result_depends_on_the_seed_and_the_run_alone():
 def test_a_policy_that_chooses_what_is_no_option_is_stopped():
     played = play(small(), "linucb", 10, choose=lambda *_: Choice(3, 1.0, True))
     assert played.made == 0 and not played.told
+
+
+def test_and_that_is_said(monkeypatch):
+    class Drive:
+        signatures = ("made",)
+
+        def __call__(self, *arguments):
+            return 7
+
+    monkeypatch.setattr(running, "drive_of", lambda policy: Drive())
+    with pytest.raises(InputError, match="linucb chose what is no option in decision 8 of run 0"):
+        fb.simulate(small(), "linucb", 100, 1, progress=False)
 
 
 BAD = [

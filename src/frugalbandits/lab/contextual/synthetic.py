@@ -49,7 +49,7 @@ def synthetic_routing(
     --------
     >>> problem = synthetic_routing(seed=3)
     >>> problem
-    ContextualProblem(5,000 queries, 4 options, 8 features, 5 segments, relative-to-best:0.05, bar=0.8009)
+    ContextualProblem(5,000 queries, 4 options, 8 features, 5 segments, relative-to-best:0.05, bar=0.8131)
     """
     place = _whole("seed", seed, 0)
     count, width = _whole("options", options, 2), _whole("features", features, 1)
