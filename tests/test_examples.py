@@ -26,7 +26,14 @@ def test_an_example_runs(path, tmp_path):
 
 
 def test_there_is_one_for_each_way_in():
-    assert [path.stem for path in EXAMPLES] == ["day", "demo_traffic", "own_policy", "production", "research"]
+    assert [path.stem for path in EXAMPLES] == [
+        "day",
+        "demo_traffic",
+        "digits_routing",
+        "own_policy",
+        "production",
+        "research",
+    ]
 
 
 def test_the_skeleton_to_copy_is_the_example():

@@ -20,6 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from frugalbandits._version import __version__
+from frugalbandits.core.contextual.contract import ContextualPolicy
+from frugalbandits.core.contextual.registry import register_contextual
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.planner import WarmUp, warm_up
 from frugalbandits.core.policies.cof import COF
@@ -56,6 +58,13 @@ if TYPE_CHECKING:
     from frugalbandits.lab import bounds
     from frugalbandits.lab.advice import Advice, advise
     from frugalbandits.lab.comparison import Comparison, compare
+    from frugalbandits.lab.contextual import (
+        ContextualProblem,
+        ContextualResult,
+        contextual_policies,
+        routing_instance,
+        synthetic_routing,
+    )
     from frugalbandits.lab.instances import (
         instance,
         instances,
@@ -102,6 +111,9 @@ __all__ = [
     "Client",
     "Comparison",
     "Conflict",
+    "ContextualPolicy",
+    "ContextualProblem",
+    "ContextualResult",
     "Decision",
     "Departure",
     "DiscountedTSCS",
@@ -140,6 +152,7 @@ __all__ = [
     "advise",
     "bounds",
     "compare",
+    "contextual_policies",
     "instance",
     "instances",
     "named_world",
@@ -148,8 +161,11 @@ __all__ = [
     "random_problems",
     "read_instance",
     "register",
+    "register_contextual",
     "replay",
+    "routing_instance",
     "simulate",
+    "synthetic_routing",
     "warm_up",
     "write_instance",
 ]
@@ -164,6 +180,8 @@ _WINGS = {
     "Bills": "lab.worlds",
     "Client": "client",
     "Comparison": "lab.comparison",
+    "ContextualProblem": "lab.contextual",
+    "ContextualResult": "lab.contextual",
     "Departure": "lab.worlds",
     "Drift": "lab.worlds",
     "Empirical": "lab.rewards",
@@ -179,6 +197,7 @@ _WINGS = {
     "advise": "lab.advice",
     "bounds": "lab",
     "compare": "lab.comparison",
+    "contextual_policies": "lab.contextual",
     "instance": "lab.instances",
     "instances": "lab.instances",
     "named_world": "lab.worlds",
@@ -186,7 +205,9 @@ _WINGS = {
     "random_problems": "lab.instances",
     "read_instance": "lab.instances",
     "replay": "lab.replay",
+    "routing_instance": "lab.contextual",
     "simulate": "lab.simulation",
+    "synthetic_routing": "lab.contextual",
     "write_instance": "lab.instances",
 }
 

@@ -11,6 +11,7 @@ LATE = [
     ("polars", "fb.Empirical.from_log('log.csv', option='a', reward='b')", "a log of decisions"),
     ("matplotlib", "fb.instance('nu1')._repr_html_()", "a table in a notebook"),
     ("scipy", "fb.bounds.least_regret('nu1', 1e6)", "the least regret"),
+    ("sklearn", "fb.routing_instance('digits-routing')", "digits-routing"),
     ("rich", "fb.simulate", "frugalbandits.simulate"),
 ]
 

@@ -59,4 +59,4 @@ def families(incomplete: str) -> list[str]:
     """Complete a family of the leaderboard."""
     from frugalbandits.lab.leaderboard import board  # takes time to import
 
-    return beginning(incomplete, (*board.families(), "all", "worlds"))
+    return beginning(incomplete, (*board.families(), "all", "worlds", "contextual", "contextual-late"))

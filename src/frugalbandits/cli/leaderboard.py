@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -34,8 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = ["leaderboard"]
 
-# The family that has a page of its own.
+Made = TypeVar("Made")
+
+# The families that have a measure and a page of their own.
 WORLDS = "worlds"
+ALONE = (WORLDS, "contextual", "contextual-late")
 # Near-ties are common among real options; with a tolerance they end.
 TOLERANT = ("glr-cof:tolerance=0.02", "glr-cof:tolerance=0.02,goal=conclusion")
 
@@ -50,8 +53,9 @@ def leaderboard(
         typer.Argument(
             metavar="FAMILY",
             autocompletion=completing.families,
-            help="Kinds of problems: paper, tables, random; 'all' (the default) for these three. Or worlds, "
-            "by itself: what moves, on the tables.",
+            help="Kinds of problems: paper, tables, random; 'all' (the default) for these three. Or one by "
+            "itself: worlds, what moves, on the tables; contextual, policies that look at queries; "
+            "contextual-late, the same with little feedback, late.",
         ),
     ] = None,
     policy: Annotated[
@@ -60,7 +64,8 @@ def leaderboard(
             "A policy; repeat for more. 'all': the paper's five; 'moving': those that are made for means "
             "that change; 'every': all others but mix-cs, which promises an average. "
             f"Default: every, and {' and '.join(TOLERANT)}; in worlds "
-            f"{', '.join(WORLD_POLICIES)}.",
+            f"{', '.join(WORLD_POLICIES)}; on queries all policies that look at them, and LinUCB with "
+            "weights that an oracle tells it.",
         ),
     ] = None,
     quick: Annotated[
@@ -70,8 +75,8 @@ def leaderboard(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where results, tables and leaderboard.md or worlds.md go. Default: out/leaderboard, "
-            "or out/leaderboard-quick with --quick.",
+            help="Where results, tables and leaderboard.md, or the page of the family, go. Default: "
+            "out/leaderboard, or out/leaderboard-quick with --quick.",
         ),
     ] = None,
     runs: Annotated[int | None, whole(1, "Independent runs of each cell, in place of the default.")] = None,
@@ -91,10 +96,13 @@ def leaderboard(
 
     folder = out or Path("out") / ("leaderboard-quick" if quick else "leaderboard")
     settings = Settings(quick, seed, runs)
-    if WORLDS in (family or []):
-        _worlds(family or [], policy or [], folder, settings, workers, cluster, as_json)
+    alone = next((name for name in family or [] if name in ALONE), None)
+    if alone is not None:
+        _check_alone(alone, family or [], cluster)
+        make = _worlds if alone == WORLDS else _contextual
+        make(alone, policy or [], folder, settings, workers, as_json)
         return
-    known = (*board.families(), "all", WORLDS)
+    known = (*board.families(), "all", *ALONE)
     for name in family or []:
         if name not in known:
             raise unknown_name("family", name, known)
@@ -111,41 +119,52 @@ def leaderboard(
     if as_json:
         typer.echo(document("leaderboard", **_shape(made, board.standings(made.rows)), written=paths))
         return
+    _print(page.screen, made, paths)
+
+
+def _print(screen: Callable[[Any, int], Sequence[Any]], made: Any, paths: Sequence[Path]) -> None:
+    from frugalbandits.lab.leaderboard import page
+
     console = terminal.console()
     width = min(console.width, page.WIDEST)
-    for part in page.screen(made, width):
+    for part in screen(made, width):
         console.print(part, width=width)
         console.print()
     for path in paths:
         console.print(f"written: {path}", soft_wrap=True)
 
 
+def _check_alone(alone: str, family: Sequence[str], cluster: str | None) -> None:
+    if set(family) != {alone}:
+        others = ", ".join(name for name in family if name != alone)
+        raise InputError(f"{alone} has a page of its own: ask for it without {others}")
+    if cluster is not None:
+        raise InputError(f"{alone} runs on this machine alone, but --cluster is {cluster!r}")
+
+
+def _watched(work: Callable[[Callable[[str, int, int], None]], Made]) -> Made:
+    """Do some work with a bar of its progress; what is done is kept when it is interrupted."""
+    try:
+        with interruptible(f"{KEPT}\n{INTERRUPTED}"), terminal.progress(100) as show:
+            return work(lambda what, done, total: show(what, 100 * done // total))
+    except KeyboardInterrupt:
+        say(KEPT)
+        raise
+
+
 def _worlds(
-    family: Sequence[str],
+    family: str,
     policy: Sequence[str],
     folder: Path,
     settings: Settings,
     workers: int | None,
-    cluster: str | None,
     as_json: bool,
 ) -> None:
-    """Make the leaderboard of worlds, which has a measure and a page of its own."""
-    from frugalbandits.lab.leaderboard import page, worlds, worlds_page
+    """Make the leaderboard of worlds."""
+    from frugalbandits.lab.leaderboard import worlds, worlds_page
 
-    if set(family) != {WORLDS}:
-        others = ", ".join(name for name in family if name != WORLDS)
-        raise InputError(f"{WORLDS} has a page of its own: ask for it without {others}")
-    if cluster is not None:
-        raise InputError(f"{WORLDS} runs on this machine alone, but --cluster is {cluster!r}")
     names = chosen_policies(policy or WORLD_POLICIES)
-    try:
-        with interruptible(f"{KEPT}\n{INTERRUPTED}"), terminal.progress(100) as show:
-            made = worlds.run(
-                names, folder, settings, workers, lambda what, done, total: show(what, 100 * done // total)
-            )
-    except KeyboardInterrupt:
-        say(KEPT)
-        raise
+    made = _watched(lambda tell: worlds.run(names, folder, settings, workers, tell))
     paths = worlds_page.write(folder, made)
     if as_json:
         own = [
@@ -154,13 +173,28 @@ def _worlds(
         ]
         typer.echo(document("leaderboard", **made._asdict(), standings=own, written=paths))
         return
-    console = terminal.console()
-    width = min(console.width, page.WIDEST)
-    for part in worlds_page.screen(made, width):
-        console.print(part, width=width)
-        console.print()
-    for path in paths:
-        console.print(f"written: {path}", soft_wrap=True)
+    _print(worlds_page.screen, made, paths)
+
+
+def _contextual(
+    family: str,
+    policy: Sequence[str],
+    folder: Path,
+    settings: Settings,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Make the leaderboard of policies that look at queries."""
+    from frugalbandits.lab.leaderboard import contextual, contextual_page
+
+    names = contextual.chosen(policy)
+    made = _watched(lambda tell: contextual.run(family, names, folder, settings, workers, tell))
+    paths = contextual_page.write(folder, made)
+    if as_json:
+        own = contextual.standings(made.rows)
+        typer.echo(document("leaderboard", **made._asdict(), standings=own, written=paths))
+        return
+    _print(contextual_page.screen, made, paths)
 
 
 def _shape(made: Leaderboard, standings: Sequence[Standing]) -> dict[str, Any]:

@@ -13,7 +13,14 @@ from frugalbandits.errors import extra_needed
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Shown", "advice_figure_of", "figure_of", "replay_figure_of", "world_figure_of"]
+__all__ = [
+    "Shown",
+    "advice_figure_of",
+    "figure_of",
+    "replay_figure_of",
+    "routing_figure_of",
+    "world_figure_of",
+]
 
 
 class Shown:
@@ -56,3 +63,11 @@ def replay_figure_of(replay: Any) -> Figure:
         from frugalbandits.lab import views
 
     return views.replay_figure_of(replay)
+
+
+def routing_figure_of(result: Any) -> Figure:
+    """Return the figure of one result on a population of queries."""
+    with extra_needed("a figure"):
+        from frugalbandits.lab import views
+
+    return views.routing_figure_of(result)

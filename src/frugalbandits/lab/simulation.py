@@ -10,10 +10,15 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalbandits.core.contextual.contract import ContextualPolicy
 from frugalbandits.core.contract import EVENTS, Policy, Setting
 from frugalbandits.core.options import check_horizon
 from frugalbandits.core.registry import resolve
+from frugalbandits.errors import InputError
 from frugalbandits.lab.archive import EVENT
+from frugalbandits.lab.contextual.problem import ContextualProblem
+from frugalbandits.lab.contextual.result import ContextualResult
+from frugalbandits.lab.contextual.running import simulate_contextual
 from frugalbandits.lab.driver import drive_of, prepare
 from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
@@ -58,9 +63,10 @@ def simulate(
 ) -> WorldResult: ...
 
 
+@overload
 def simulate(
-    problem: Problem | World | str,
-    policy: str | Policy,
+    problem: ContextualProblem,
+    policy: str | ContextualPolicy,
     horizon: float,
     runs: int = 50,
     seed: int = 0,
@@ -68,16 +74,37 @@ def simulate(
     workers: int | None = None,
     rewards: str | RewardModel = "bernoulli",
     progress: Progress = True,
-) -> Result | WorldResult:
-    """Run a policy on a problem, or in a world, many times.
+    *,
+    delay: int = 0,
+    feedback: float | str = 1.0,
+) -> ContextualResult: ...
+
+
+def simulate(
+    problem: Problem | World | ContextualProblem | str,
+    policy: str | Policy | ContextualPolicy,
+    horizon: float,
+    runs: int = 50,
+    seed: int = 0,
+    checkpoints: int | Sequence[int] = 500,
+    workers: int | None = None,
+    rewards: str | RewardModel = "bernoulli",
+    progress: Progress = True,
+    *,
+    delay: int = 0,
+    feedback: float | str = 1.0,
+) -> Result | WorldResult | ContextualResult:
+    """Run a policy on a problem, in a world, or on queries that it looks at, many times.
 
     Parameters
     ----------
     problem
         The arms, their true means and costs, and what is good enough; or the name of a built-in instance.
-        A `World` is simulated a decision at a time, and the result is a `WorldResult`.
+        A `World` is simulated a decision at a time, and the result is a `WorldResult`. The queries of a
+        `ContextualProblem` are drawn with replacement, and the result is a `ContextualResult`.
     policy
-        A registered name (see `policies`) or a policy with settings, such as ``COF(delta=1e-6)``.
+        A registered name (see `policies`) or a policy with settings, such as ``COF(delta=1e-6)``. On queries,
+        one of those that look at them (see `contextual_policies`).
     horizon
         Pulls in each run; greater than the number of arms.
     runs
@@ -91,11 +118,16 @@ def simulate(
     workers
         Threads; all cores by default.
     rewards
-        "bernoulli", "beta" or any reward model.
+        "bernoulli", "beta" or any reward model. Not for queries: their problem has the rewards.
     progress
         By default a bar on standard error, on a terminal or in a notebook, for what takes longer than two
         seconds; False for none. A function is called with the number of runs done and the number of runs,
         after each run.
+    delay
+        On queries: by how many decisions feedback is late.
+    feedback
+        On queries: the share of the decisions that are judged, at random, or "wanted": those of which the
+        policy wants to know.
 
     Examples
     --------
@@ -106,6 +138,20 @@ def simulate(
     >>> result.final_arm.tolist()
     [1, 1, 1]
     """
+    if isinstance(problem, ContextualProblem):
+        looking = _for_queries(policy, rewards)
+        return simulate_contextual(
+            problem, looking, horizon, runs, seed, checkpoints, workers, progress, delay, feedback
+        )
+    if (delay, feedback) != (0, 1.0):
+        raise InputError(
+            f"delay={delay!r} and feedback={feedback!r} are for a ContextualProblem; otherwise put the "
+            "problem into a World, which has both"
+        )
+    if isinstance(policy, ContextualPolicy):
+        raise InputError(
+            f"{policy!r} looks at queries: it needs a ContextualProblem, but this is {problem!r}"
+        )
     if isinstance(problem, World):
         return simulate_world(problem, policy, horizon, runs, seed, checkpoints, workers, rewards, progress)
     problem = as_problem(problem)
@@ -155,6 +201,17 @@ def simulate(
         events=_events(problem, journals, event_times),
         plans=plans,
     )
+
+
+def _for_queries(
+    policy: str | Policy | ContextualPolicy, rewards: str | RewardModel
+) -> str | ContextualPolicy:
+    """Return a policy that may look at queries; refuse what is not for them."""
+    if rewards != "bernoulli":
+        raise InputError(f"a ContextualProblem has its rewards, but rewards={rewards!r} is given too")
+    if isinstance(policy, Policy):
+        raise InputError(f"{policy!r} looks at no query: on a ContextualProblem, say for instance 'voi-cs'")
+    return policy
 
 
 def _events(

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from matplotlib.figure import Figure
 
+from frugalbandits.core.contextual.registry import contextual_title
 from frugalbandits.lab.advice import Advice, Expectation
 from frugalbandits.lab.bounds import LeastRegret, Overview
 from frugalbandits.lab.bounds.side_by_side import OBJECTIVES
+from frugalbandits.lab.contextual import ContextualProblem, ContextualResult
 from frugalbandits.lab.documents.html import fragment
 from frugalbandits.lab.documents.parts import Cell, Mark, Table
-from frugalbandits.lab.figures import Panel, plot_advice, plot_regret, plot_replay, plot_world
+from frugalbandits.lab.figures import Panel, plot_advice, plot_regret, plot_replay, plot_routing, plot_world
 from frugalbandits.lab.figures.panels import Regret, regret_of
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.replay import Estimate, Replay
@@ -27,6 +29,7 @@ __all__ = [
     "html_of",
     "plot_advice",
     "replay_figure_of",
+    "routing_figure_of",
     "success",
     "world_figure_of",
 ]
@@ -51,6 +54,11 @@ def world_figure_of(result: WorldResult, regret: Kind = "scaled") -> Figure:
 def replay_figure_of(replay: Replay) -> Figure:
     """Draw a replay: spend against quality."""
     return plot_replay(replay)
+
+
+def routing_figure_of(result: ContextualResult) -> Figure:
+    """Draw one result on queries: where its runs ended on the plane of cost and quality."""
+    return plot_routing([result], counted(result.problem.options, "option"))
 
 
 def success(result: Result) -> list[tuple[str, str]]:
@@ -98,6 +106,36 @@ def _(result: WorldResult) -> str:
     uses = [readable(count) for count in result.pulls[:, -1].mean(axis=0)]
     start = f"At the start: {_heading(result.problem)}"
     return fragment([regret, arms_table(result.problem, start, [("mean uses", uses)])])
+
+
+@html_of.register
+def _(problem: ContextualProblem) -> str:
+    return fragment(_routing_tables(problem))
+
+
+@html_of.register
+def _(result: ContextualResult) -> str:
+    problem, told = result.problem, result.summary()
+    heads = ("segment", *problem.names)
+    rows = [
+        [name, *map(percent, shares)]
+        for name, shares in zip(problem.segment_names, result.shares.tolist(), strict=True)
+    ]
+    caption = (
+        f"{contextual_title(result.policy)}, {counted(result.runs)} of {result.horizon:,} decisions: cost "
+        f"{readable(told.cost)}, {told.over_single:.3g} of a*; quality {readable(told.quality)}, "
+        f"{told.over_bar:.4g} of the bar, {told.worst:.4g} in the worst run. Who was asked:"
+    )
+    return fragment([_table(caption, heads, rows[:_MOST]), *_routing_tables(problem)])
+
+
+def _routing_tables(problem: ContextualProblem) -> list[Table]:
+    oracle = problem.oracle()
+    rules = [(f"a*: {problem.names[problem.optimal_option]}", oracle.single)]
+    rules += [(f"oracle: {rule.kind}", rule) for rule in oracle.rules]
+    rows = [[name, *map(readable, (rule.cost, rule.quality, rule.price))] for name, rule in rules]
+    caption = f"{problem.queries:,} queries, {problem.quality.short}: bar {readable(oracle.bar)}"
+    return [_table(caption, ("rule", "cost", "quality", "lambda"), rows)]
 
 
 @html_of.register

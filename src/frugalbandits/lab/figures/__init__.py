@@ -1,7 +1,8 @@
-"""Figures with matplotlib: instances, regret over time, bounds, replays."""
+"""Figures with matplotlib: instances, regret over time, bounds, replays, routing."""
 
 from frugalbandits.lab.figures.advice import plot_advice
 from frugalbandits.lab.figures.bounds import plot_bounds, plot_ratio
+from frugalbandits.lab.figures.contextual import plot_routing
 from frugalbandits.lab.figures.panels import LEAST, LEAST_LINE, REGRETS, Panel, plot_instance, plot_regret
 from frugalbandits.lab.figures.replay import plot_replay
 from frugalbandits.lab.figures.style import SUFFIXES, save
@@ -19,6 +20,7 @@ __all__ = [
     "plot_ratio",
     "plot_regret",
     "plot_replay",
+    "plot_routing",
     "plot_world",
     "save",
 ]
