@@ -300,7 +300,7 @@ def test_groups_of_policies_and_no_cell_twice(calls: list[dict[str, Any]]) -> No
     arguments = ["goodreads", "nu1", "goodreads", "--alpha", "0.1", "--alpha", "0.10", "--runs", "1"]
     for given, expected in (
         (["cof", "all", "etc-cs"], PAPER_POLICIES),
-        (["every"], fb.policies(moving=False)),
+        (["every"], fb.policies(moving=False, over="each")),
         (["moving"], fb.policies(moving=True)),
         (["ts-cs", "cof", "ts-cs"], ("ts-cs", "cof")),
     ):

@@ -71,6 +71,17 @@ def test_the_same_calls_say_the_same_as_in_a_session(client, settings):
     assert numbers(there) == numbers(here)
 
 
+def test_a_promise_on_the_average(client):
+    session = client.create("average", COSTS, alpha=0.1, over="queries")
+    for _ in range(30):
+        session.tell(session.ask().id, reward=0.5)
+    explanation = session.explain()
+    assert explanation.over == "queries" and explanation.mix.average == pytest.approx(0.5)
+    assert explanation.headline == explanation._mixed(explanation.mix, "after 30 decisions")
+    with pytest.raises(fb.InputError, match="over='queries' promises"):
+        client.create("other", COSTS, alpha=0.1, policy="voi-cs", over="queries")
+
+
 def numbers(explanation):
     told = ("name", "cost", "pulls", "pending", "mean", "decisions", "spent", "always", "standing")
     arms = [[getattr(arm, name) for name in told] for arm in (*explanation.arms, *explanation.retired)]

@@ -248,7 +248,7 @@ def test_feedback_is_wanted_until_an_option_is_known_well():
 
 
 def test_what_an_explanation_says():
-    session, _, _ = lived("relative-to:large:0.1", 3_000, np.random.default_rng(10), memory=None)
+    session, _, _ = lived("relative-to:large:0.1", 3_000, np.random.default_rng(10))
     explanation = session.explain()
     mix = explanation.mix
     assert explanation.over == session.over == "queries"

@@ -33,6 +33,21 @@ def test_it_may_never_expire_and_a_horizon_may_be_too_short(api: Api) -> None:
     assert api.ask("a")["expires"] is None
 
 
+def test_a_promise_on_the_average(api: Api) -> None:
+    made = api("PUT", "/v1/sessions/a", {**BODY, "over": "queries"})
+    assert made.status_code == 201
+    assert (made.json()["policy"], made.json()["over"]) == ("mix-cs", "queries")
+    for _ in range(30):
+        api.tell(api.ask("a")["id"], reward=0.5)
+    told = api("GET", "/v1/sessions/a").json()
+    assert sum(told["mix"]["shares"].values()) == pytest.approx(1) and told["mix"][
+        "average"
+    ] == pytest.approx(0.5)
+    assert told["regret"] == {"quality": 0.0, "cost": None}
+    assert api("PUT", "/v1/sessions/a", {**BODY, "policy": "mix-cs"}).status_code == 200
+    problem(api("PUT", "/v1/sessions/a", BODY), 409, "'a' is there", "policy")
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -43,6 +58,11 @@ def test_it_may_never_expire_and_a_horizon_may_be_too_short(api: Api) -> None:
         ({"costs": {"a": 1.0, "b": "dear"}}, "costs/b"),
         ({"costs": {"a\n": 1.0, "b": 2.0}}, "control characters"),
         ({"policy": "nonesuch"}, "no policy is called 'nonesuch'"),
+        ({"over": "all"}, "over"),
+        (
+            {"policy": "cof", "over": "queries"},
+            "cof promises that the option of each decision is good enough",
+        ),
         ({"memory": 0}, "memory"),
         ({"time_to_live": -1}, "time_to_live"),
         ({"learn_costs": True, "costs": {"a": -1.0, "b": 1.0}}, "0 or more"),

@@ -66,7 +66,7 @@ def test_all_policies_are_the_default(monkeypatch, in_an_empty_folder):
     assert seen == {
         "names": families(),
         "policies": (
-            *fb.policies(moving=False),
+            *fb.policies(moving=False, over="each"),
             "glr-cof:tolerance=0.02",
             "glr-cof:tolerance=0.02,goal=conclusion",
         ),

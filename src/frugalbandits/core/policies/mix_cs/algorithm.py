@@ -307,7 +307,7 @@ class MixCS(Policy):
 
 
 def _held(state: MixCSState) -> tuple[list[float], list[float]]:
-    """Return pulls and sums that count still."""
-    if state.past.told.any():
-        return state.past.pulls.tolist(), state.past.sums.tolist()
-    return state.tally.pulls.astype(np.float64).tolist(), state.tally.sums.tolist()
+    """Return pulls and sums that count still: all that was told, but of arms of which some was dropped."""
+    past, tally = state.past, state.tally
+    pulls = np.where(past.cut, past.pulls, tally.pulls.astype(np.float64))
+    return pulls.tolist(), np.where(past.cut, past.sums, tally.sums).tolist()
