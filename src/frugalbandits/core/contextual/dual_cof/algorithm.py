@@ -1,0 +1,273 @@
+"""DualCOF: route each query by cost - lambda * quality, and move lambda until the average is at the bar.
+
+Of each option a ridge model says what it is worth on a query (`model`). A query goes to the option with the
+least c_k - lambda (m_k + s_k z_k / 2), z normal; lambda, the price of quality, rises while what is handed out
+is below the bar, and falls while it is above. `bar` has where the bar is.
+
+What is known of the propensity
+    First the normal draws z are drawn, which fix the choice g of the rule; then a coin, which knows neither the
+    query nor g, gives the query to option k with probability e_k, the floor, and to g otherwise. Given the
+    past, the query and z, option k is chosen with probability p_k = e_k + (1 - sum of e) [g = k], exactly, and
+    its reward is whatever it is. So E[[a = k] (r - m) / p_k] = mu_k(x) - m for every m that is fixed before
+    the coin falls: the mean of m_k(x) + [a = k] (r - m_k(x)) / p_k is the mean quality of option k over queries
+    however wrong the model is (doubly robust). The query is weighed by e_k, which keeps e_k / p_k at most 1.
+    To average over z as well would be finer and need an integral; it would not be more right.
+
+    When a reward is told, m_k(x) is computed with what is known by then, its own reward excepted. That is
+    fixed before the coin as far as what came in between does not depend on it.
+
+A fixed level
+    Needs no bar, so no option is tried without need. What is missing of the level, by rewards as they are
+    told, is an account. While it is above `TRUST` the models are not trusted: decisions are *blind*, for the
+    option with the highest upper confidence bound over blind decisions, as long as that reaches the level.
+    The theory page proves from this alone that the shortfall is bounded, whatever the models say.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.core.contextual.contract import Beliefs, Choice, ContextualPolicy, ContextualSetting
+from frugalbandits.core.contextual.dual_cof.bar import look_around, variance
+from frugalbandits.core.contextual.dual_cof.changes import carried_state, widened_state
+from frugalbandits.core.contextual.dual_cof.model import fit_pool, means, solve_all, spreads, take_in
+from frugalbandits.core.contextual.dual_cof.state import (
+    ASKED,
+    BAR,
+    BAR_ERROR,
+    BLIND,
+    BLIND_SUM,
+    CLOCK,
+    DEBT,
+    DRIFT,
+    DUE,
+    ERROR,
+    ERRORS,
+    FADED,
+    FITTING,
+    FLOOR,
+    FORCE,
+    HEARD,
+    HIGH,
+    LOW,
+    NOISE,
+    PRICE,
+    QUALITY,
+    ROBUST,
+    SEEN,
+    SPENT,
+    SQUARES,
+    SUM,
+    TOLD,
+    UPDATES,
+    WEIGHT,
+    DualCOFState,
+    new_state,
+)
+from frugalbandits.core.jit import compiled, inner
+
+__all__ = ["DualCOF", "DualCOFState", "choose", "learn"]
+
+Floats = NDArray[np.float64]
+
+EXACT = 4096  # updates of rank one, after which inverses are computed anew
+STEPS = (0.05, 0.5)  # of ln lambda for a unit of quality: at last, and at first
+RECENT = 0.01  # the weight of the newest surprise in the recent mean of them
+TRUST = 100.0  # units of quality that a fixed level may be missed by, in all, before models are not trusted
+FADES = 32  # the past fades in so many steps over the memory
+
+
+@inner
+def fade(state: Any) -> None:
+    """Let what was seen count for less, where there is a memory."""
+    numbers, arms = state.numbers, state.arms
+    passed = numbers[CLOCK] - numbers[FADED]
+    if state.memory == 0 or passed < max(state.memory // FADES, 1):
+        return
+    left = math.exp(-passed / state.memory)
+    numbers[FADED] = numbers[CLOCK]
+    state.gram[:] *= left
+    state.moments[:] *= left
+    state.queries[:] *= left
+    for row in (TOLD, ERRORS, WEIGHT, ROBUST, ASKED, BLIND, BLIND_SUM):
+        arms[row] *= left
+    for row in (NOISE, FORCE):  # squares of weights
+        arms[row] *= left * left
+    for entry in (SEEN, HEARD, SUM, SQUARES, SPENT):
+        numbers[entry] *= left
+    numbers[DUE] = 0.0
+    solve_all(state)
+    numbers[UPDATES] = 0.0
+
+
+@inner
+def tend(state: Any, usable: Any) -> None:
+    """Do what is due before a query is looked at: fade, fit the prior, estimate the bar."""
+    numbers = state.numbers
+    fade(state)
+    if numbers[CLOCK] >= numbers[FITTING] and numbers[SEEN] > 0.0:
+        fit_pool(state, numbers[SEEN])
+        solve_all(state)
+        numbers[UPDATES] = 0.0
+        numbers[FITTING] = max(math.floor(1.1 * numbers[CLOCK]), numbers[CLOCK] + 10.0)
+    if numbers[HEARD] >= numbers[DUE]:
+        look_around(state, usable)
+        numbers[DUE] = numbers[HEARD] + max(math.floor(numbers[HEARD] / 100.0), 1.0)
+
+
+@inner
+def blind_choice(state: Any, usable: Any) -> int:
+    """Return the option to use where models are not trusted; -1 where they have to be."""
+    if state.level < 0.0 or state.numbers[DEBT] < TRUST:
+        return -1
+    counts, sums = state.arms[BLIND], state.arms[BLIND_SUM]
+    total = 0.0
+    for k in range(len(counts)):
+        total += counts[k]
+    best, highest = -1, state.level
+    for k in range(len(counts)):
+        if usable[k]:
+            bound = upper(counts[k], sums[k], total)
+            if bound > highest or (bound == highest and (best < 0 or state.costs[k] < state.costs[best])):
+                best, highest = k, bound
+    return best
+
+
+@inner
+def upper(count: float, total: float, all_counts: float) -> float:
+    """Return an upper confidence bound of a mean, 1 at most."""
+    if count <= 0.0:
+        return 1.0
+    return min(total / count + math.sqrt(2.0 * math.log(1.0 + all_counts) / count), 1.0)
+
+
+@compiled
+def choose(state: Any, phi: Floats, costs: Floats, usable: Any, rng: Any) -> Choice:
+    """Count a decision, and return which option takes this query with which propensity."""
+    numbers, arms = state.numbers, state.arms
+    tend(state, usable)
+    numbers[CLOCK] += 1.0
+    numbers[SEEN] += 1.0
+    state.queries[0] += phi
+    state.queries[1] += phi * phi
+    expected = means(state.theta, phi)
+    spread = spreads(state.inverse, phi)
+    options = len(expected)
+    price = math.exp(numbers[PRICE])
+    greedy, least, forced = -1, math.inf, 0.0
+    for k in range(options):
+        draw = rng.standard_normal()
+        if usable[k]:
+            hope = expected[k] + 0.5 * math.sqrt(variance(state, k) * max(spread[k], 0.0)) * draw
+            score = costs[k] / state.unit - price * hope
+            forced += arms[FLOOR, k]
+            if greedy < 0 or score < least:
+                greedy, least = k, score
+    coin = rng.random()
+    arm = greedy
+    blind = blind_choice(state, usable)
+    propensity = 1.0
+    if blind >= 0:
+        arm = blind
+    else:
+        passed = 0.0
+        for k in range(options):
+            if usable[k]:
+                passed += arms[FLOOR, k]
+                if coin < passed:
+                    arm = k
+                    break
+        propensity = arms[FLOOR, arm] + (1.0 - forced if arm == greedy else 0.0)
+    arms[ASKED, arm] += 1.0
+    numbers[SPENT] += costs[arm] / state.unit
+    if numbers[HEARD] > 0.0:
+        step = max(STEPS[0], min(STEPS[1], 1.0 / math.sqrt(numbers[HEARD])))
+        missing = numbers[BAR] - expected[arm] - numbers[DRIFT]
+        numbers[PRICE] = min(max(numbers[PRICE] + step * missing, numbers[LOW]), numbers[HIGH])
+    return Choice(arm, propensity, True)
+
+
+@compiled
+def learn(state: Any, phi: Floats, arm: int, propensity: float, reward: float) -> None:
+    """Fold in one reward; a propensity of 0 marks a use that was no decision, and teaches the model alone."""
+    numbers, arms = state.numbers, state.arms
+    expected = means(state.theta, phi)
+    surprise = reward - expected[arm]
+    arms[TOLD, arm] += 1.0
+    arms[ERRORS, arm] += surprise * surprise
+    if propensity > 0.0:
+        numbers[HEARD] += 1.0
+        numbers[SUM] += reward
+        numbers[SQUARES] += reward * reward
+        numbers[DRIFT] += max(1.0 / numbers[HEARD], RECENT) * (surprise - numbers[DRIFT])
+        for k in range(len(expected)):
+            arms[WEIGHT, k] += arms[FLOOR, k]
+            arms[ROBUST, k] += arms[FLOOR, k] * expected[k]
+        ratio = arms[FLOOR, arm] / propensity
+        arms[ROBUST, arm] += ratio * surprise
+        arms[NOISE, arm] += ratio * surprise * (ratio * surprise)
+        arms[FORCE, arm] += ratio * ratio
+        if state.level >= 0.0:
+            numbers[DEBT] = max(numbers[DEBT] + state.level - reward, 0.0)
+            if propensity == 1.0:
+                arms[BLIND, arm] += 1.0
+                arms[BLIND_SUM, arm] += reward
+    take_in(state, arm, phi, reward)
+    numbers[UPDATES] += 1.0
+    if numbers[UPDATES] >= EXACT:
+        solve_all(state)
+        numbers[UPDATES] = 0.0
+
+
+@dataclass(frozen=True)
+class DualCOF(ContextualPolicy):
+    """Route by cost - lambda * quality, with lambda moved until the average is at the bar.
+
+    Under a fixed level the shortfall is bounded whatever the models say; relative bars are held as far as
+    they are known, which is measured and not proved.
+
+    Examples
+    --------
+    >>> DualCOF()
+    DualCOF()
+    """
+
+    title: ClassVar[str] = "Dual routing with a doubly robust bar (this package)"
+    choose: ClassVar[Any] = staticmethod(choose)
+    learn: ClassVar[Any] = staticmethod(learn)
+
+    def start(self, setting: ContextualSetting) -> DualCOFState:
+        return new_state(setting)
+
+    def beliefs(self, state: DualCOFState) -> Beliefs:
+        state = _copied(state)
+        look_around(state, np.ones(len(state.costs), np.bool_))
+        numbers, arms = state.numbers.tolist(), state.arms
+        bar, reach = numbers[BAR], 1.96 * numbers[BAR_ERROR]
+        heard = max(numbers[HEARD], 1.0)
+        mean = numbers[SUM] / heard
+        error = 1.96 * math.sqrt(max(numbers[SQUARES] / heard - mean * mean, 0.25 / (heard + 1.0)) / heard)
+        return Beliefs(
+            bar=bar,
+            bar_interval=(max(bar - reach, 0.0), min(bar + reach, 1.0)),
+            quality=mean,
+            quality_interval=(max(mean - error, 0.0), min(mean + error, 1.0)),
+            price=math.exp(numbers[PRICE]) * state.unit,
+            option_quality=arms[QUALITY].copy(),
+            option_error=arms[ERROR].copy(),
+        )
+
+    def widened(self, state: DualCOFState, width: int) -> DualCOFState:
+        return widened_state(state, width)
+
+    def carried(self, state: DualCOFState, setting: ContextualSetting, origin: list[int]) -> DualCOFState:
+        return carried_state(state, new_state(setting), origin)
+
+
+def _copied(state: DualCOFState) -> DualCOFState:
+    return DualCOFState(*(part.copy() if isinstance(part, np.ndarray) else part for part in state))
