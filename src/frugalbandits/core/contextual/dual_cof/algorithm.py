@@ -79,6 +79,8 @@ EXACT = 4096  # updates of rank one, after which inverses are computed anew
 STEPS = (0.05, 0.5)  # of ln lambda for a unit of quality: at last, and at first
 RECENT = 0.01  # the weight of the newest surprise in the recent mean of them
 TRUST = 100.0  # units of quality that a fixed level may be missed by, in all, before models are not trusted
+DOUBT = 0.001  # the probability that an option which reaches the level is ever believed not to
+REPAID = 5000.0  # decisions over which what is missing of a fixed level is made up for
 FADES = 32  # the past fades in so many steps over the memory
 
 
@@ -126,24 +128,28 @@ def blind_choice(state: Any, usable: Any) -> int:
     if state.level < 0.0 or state.numbers[DEBT] < TRUST:
         return -1
     counts, sums = state.arms[BLIND], state.arms[BLIND_SUM]
-    total = 0.0
+    best, highest = -1, -1.0
     for k in range(len(counts)):
-        total += counts[k]
-    best, highest = -1, state.level
-    for k in range(len(counts)):
-        if usable[k]:
-            bound = upper(counts[k], sums[k], total)
-            if bound > highest or (bound == highest and (best < 0 or state.costs[k] < state.costs[best])):
-                best, highest = k, bound
+        if usable[k] and may_reach(counts[k], sums[k], state.level):
+            mean = sums[k] / counts[k] if counts[k] > 0.0 else 1.0
+            if mean > highest or (mean == highest and state.costs[k] < state.costs[best]):
+                best, highest = k, mean
     return best
 
 
 @inner
-def upper(count: float, total: float, all_counts: float) -> float:
-    """Return an upper confidence bound of a mean, 1 at most."""
-    if count <= 0.0:
-        return 1.0
-    return min(total / count + math.sqrt(2.0 * math.log(1.0 + all_counts) / count), 1.0)
+def may_reach(count: float, total: float, level: float) -> bool:
+    """Tell whether so many rewards with this sum leave it open that their mean is at the level."""
+    mean = min(total / count, 1.0) if count > 0.0 else 1.0
+    if mean >= level:
+        return True
+    against = level * 0.0
+    if mean > 0.0:
+        against += mean * math.log(mean / level)
+    if level >= 1.0:
+        return False
+    against += (1.0 - mean) * math.log((1.0 - mean) / (1.0 - level))
+    return count * against <= math.log((count + 1.0) / DOUBT)
 
 
 @compiled
@@ -185,9 +191,9 @@ def choose(state: Any, phi: Floats, costs: Floats, usable: Any, rng: Any) -> Cho
         propensity = arms[FLOOR, arm] + (1.0 - forced if arm == greedy else 0.0)
     arms[ASKED, arm] += 1.0
     numbers[SPENT] += costs[arm] / state.unit
-    if numbers[HEARD] > 0.0:
+    if numbers[HEARD] > 0.0 and blind < 0:
         step = max(STEPS[0], min(STEPS[1], 1.0 / math.sqrt(numbers[HEARD])))
-        missing = numbers[BAR] - expected[arm] - numbers[DRIFT]
+        missing = numbers[BAR] - expected[arm] - numbers[DRIFT] + numbers[DEBT] / REPAID
         numbers[PRICE] = min(max(numbers[PRICE] + step * missing, numbers[LOW]), numbers[HIGH])
     return Choice(arm, propensity, True)
 
@@ -198,25 +204,29 @@ def learn(state: Any, phi: Floats, arm: int, propensity: float, reward: float) -
     numbers, arms = state.numbers, state.arms
     expected = means(state.theta, phi)
     surprise = reward - expected[arm]
-    arms[TOLD, arm] += 1.0
-    arms[ERRORS, arm] += surprise * surprise
     if propensity > 0.0:
         numbers[HEARD] += 1.0
         numbers[SUM] += reward
         numbers[SQUARES] += reward * reward
         numbers[DRIFT] += max(1.0 / numbers[HEARD], RECENT) * (surprise - numbers[DRIFT])
         for k in range(len(expected)):
-            arms[WEIGHT, k] += arms[FLOOR, k]
-            arms[ROBUST, k] += arms[FLOOR, k] * expected[k]
-        ratio = arms[FLOOR, arm] / propensity
-        arms[ROBUST, arm] += ratio * surprise
-        arms[NOISE, arm] += ratio * surprise * (ratio * surprise)
-        arms[FORCE, arm] += ratio * ratio
+            floor, noise = arms[FLOOR, k], variance(state, k)
+            if floor > 0.0:
+                weight = floor / noise
+                arms[WEIGHT, k] += weight
+                arms[ROBUST, k] += weight * expected[k]
+                arms[FORCE, k] += weight * weight * noise / (propensity if k == arm else floor)
+                if k == arm:
+                    shock = weight / propensity * surprise
+                    arms[ROBUST, k] += shock
+                    arms[NOISE, k] += shock * shock
         if state.level >= 0.0:
             numbers[DEBT] = max(numbers[DEBT] + state.level - reward, 0.0)
             if propensity == 1.0:
                 arms[BLIND, arm] += 1.0
                 arms[BLIND_SUM, arm] += reward
+    arms[TOLD, arm] += 1.0
+    arms[ERRORS, arm] += surprise * surprise
     take_in(state, arm, phi, reward)
     numbers[UPDATES] += 1.0
     if numbers[UPDATES] >= EXACT:

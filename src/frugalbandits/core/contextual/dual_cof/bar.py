@@ -123,7 +123,7 @@ def estimate(state: Any) -> None:
             continue
         robust = arms[ROBUST, k] / weight
         # A few small surprises are no certainty.
-        own = max(arms[NOISE, k], 0.5 * noise * arms[FORCE, k]) / (weight * weight)
+        own = max(arms[NOISE, k], 0.5 * arms[FORCE, k]) / (weight * weight)
         gap = (robust - by_model) * (robust - by_model) - own
         error += min(max(gap, BIAS[0] * BIAS[0]), BIAS[1] * BIAS[1])
         share = error / (error + own)
