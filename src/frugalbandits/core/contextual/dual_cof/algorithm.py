@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.contextual.contract import Beliefs, Choice, ContextualPolicy, ContextualSetting
-from frugalbandits.core.contextual.dual_cof.bar import look_around, variance
+from frugalbandits.core.contextual.dual_cof.bar import TINY, look_around, variance
 from frugalbandits.core.contextual.dual_cof.changes import carried_state, widened_state
 from frugalbandits.core.contextual.dual_cof.model import fit_pool, means, solve_all, spreads, take_in
 from frugalbandits.core.contextual.dual_cof.state import (
@@ -58,6 +58,7 @@ from frugalbandits.core.contextual.dual_cof.state import (
     NOISE,
     PRICE,
     QUALITY,
+    RATE,
     ROBUST,
     SEEN,
     SPENT,
@@ -80,7 +81,9 @@ STEPS = (0.05, 0.5)  # of ln lambda for a unit of quality: at last, and at first
 RECENT = 0.01  # the weight of the newest surprise in the recent mean of them
 TRUST = 100.0  # units of quality that a fixed level may be missed by, in all, before models are not trusted
 DOUBT = 0.001  # the probability that an option which reaches the level is ever believed not to
-REPAID = 5000.0  # decisions over which what is missing of a fixed level is made up for
+REPAID = 5000.0  # decisions over which what is missing of the bar so far is made up for
+TAKEN = 0.03  # at most by which the bar is raised for that; and lowered for what is more than was wanted
+GIVEN = 0.01
 FADES = 32  # the past fades in so many steps over the memory
 
 
@@ -108,7 +111,7 @@ def fade(state: Any) -> None:
 
 
 @inner
-def tend(state: Any, usable: Any) -> None:
+def tend(state: Any) -> None:
     """Do what is due before a query is looked at: fade, fit the prior, estimate the bar."""
     numbers = state.numbers
     fade(state)
@@ -118,7 +121,7 @@ def tend(state: Any, usable: Any) -> None:
         numbers[UPDATES] = 0.0
         numbers[FITTING] = max(math.floor(1.1 * numbers[CLOCK]), numbers[CLOCK] + 10.0)
     if numbers[HEARD] >= numbers[DUE]:
-        look_around(state, usable)
+        look_around(state)
         numbers[DUE] = numbers[HEARD] + max(math.floor(numbers[HEARD] / 100.0), 1.0)
 
 
@@ -156,7 +159,7 @@ def may_reach(count: float, total: float, level: float) -> bool:
 def choose(state: Any, phi: Floats, costs: Floats, usable: Any, rng: Any) -> Choice:
     """Count a decision, and return which option takes this query with which propensity."""
     numbers, arms = state.numbers, state.arms
-    tend(state, usable)
+    tend(state)
     numbers[CLOCK] += 1.0
     numbers[SEEN] += 1.0
     state.queries[0] += phi
@@ -168,9 +171,11 @@ def choose(state: Any, phi: Floats, costs: Floats, usable: Any, rng: Any) -> Cho
     greedy, least, forced = -1, math.inf, 0.0
     for k in range(options):
         draw = rng.standard_normal()
+        arms[FLOOR, k] = 0.0
         if usable[k]:
             hope = expected[k] + 0.5 * math.sqrt(variance(state, k) * max(spread[k], 0.0)) * draw
             score = costs[k] / state.unit - price * hope
+            arms[FLOOR, k] = arms[RATE, k]
             forced += arms[FLOOR, k]
             if greedy < 0 or score < least:
                 greedy, least = k, score
@@ -188,12 +193,13 @@ def choose(state: Any, phi: Floats, costs: Floats, usable: Any, rng: Any) -> Cho
                 if coin < passed:
                     arm = k
                     break
-        propensity = arms[FLOOR, arm] + (1.0 - forced if arm == greedy else 0.0)
+        propensity = min(arms[FLOOR, arm] + (1.0 - forced if arm == greedy else 0.0), 1.0 - TINY)
     arms[ASKED, arm] += 1.0
     numbers[SPENT] += costs[arm] / state.unit
     if numbers[HEARD] > 0.0 and blind < 0:
         step = max(STEPS[0], min(STEPS[1], 1.0 / math.sqrt(numbers[HEARD])))
-        missing = numbers[BAR] - expected[arm] - numbers[DRIFT] + numbers[DEBT] / REPAID
+        owed = (numbers[BAR] * numbers[HEARD] - numbers[SUM]) / REPAID
+        missing = numbers[BAR] - expected[arm] - numbers[DRIFT] + min(max(owed, -GIVEN), TAKEN)
         numbers[PRICE] = min(max(numbers[PRICE] + step * missing, numbers[LOW]), numbers[HIGH])
     return Choice(arm, propensity, True)
 
@@ -256,7 +262,7 @@ class DualCOF(ContextualPolicy):
 
     def beliefs(self, state: DualCOFState) -> Beliefs:
         state = _copied(state)
-        look_around(state, np.ones(len(state.costs), np.bool_))
+        look_around(state)
         numbers, arms = state.numbers.tolist(), state.arms
         bar, reach = numbers[BAR], 1.96 * numbers[BAR_ERROR]
         heard = max(numbers[HEARD], 1.0)

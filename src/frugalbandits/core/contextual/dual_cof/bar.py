@@ -18,7 +18,6 @@ from frugalbandits.core.contextual.dual_cof.state import (
     ERROR,
     ERRORS,
     FIRST_PRICE,
-    FLOOR,
     FORCE,
     HEARD,
     HIGH,
@@ -26,6 +25,7 @@ from frugalbandits.core.contextual.dual_cof.state import (
     NOISE,
     PRICE,
     QUALITY,
+    RATE,
     ROBUST,
     SEEN,
     SPENT,
@@ -44,8 +44,8 @@ MOST_OF_ALL = 0.25
 RARELY = 0.05  # times as often for an option that cannot be the best
 TINY = 2.0**-20  # of decisions are given to any option under a fixed level: no propensity but a blind one is 1
 BIAS = (0.01, 0.05)  # of a model's mean over queries, at least and at most
-FINE = 4.0  # the bar is known when two standard errors are one part in so many of what may be given up
-SURE = 0.05  # of the mean cost goes to each option that the bar hangs on, until it is known
+FINE = 0.01  # of the bar: it is known when two standard errors are less, and a quarter of what may be given up
+SURE = 0.12  # of the mean cost goes to the options that the bar hangs on, until it is known
 CAP = 10.0  # times what quality costs at the bar without looking at queries: the highest lambda
 CAP_AFTER = 5000.0  # rewards after which the cap is one step further up; it starts at 1
 DEPTH = 0.02  # times the lowest price on the way to the bar: the lowest lambda
@@ -179,48 +179,79 @@ def set_limits(state: Any, price: float) -> None:
 
 
 @inner
-def set_floors(state: Any, top: int, usable: Any) -> None:
-    """Set how often each option is tried whatever the query: what that is worth against what it costs."""
-    arms, numbers = state.arms, state.numbers
-    quality, error, floor = arms[QUALITY], arms[ERROR], arms[FLOOR]
-    options = len(quality)
-    if state.level >= 0.0:
-        floor[:] = TINY / options
-        return
-    bar, heard, seen = numbers[BAR], max(numbers[HEARD], 1.0), max(numbers[SEEN], 1.0)
-    price = math.exp(min(max(numbers[PRICE], numbers[LOW]), numbers[HIGH]))
-    spent = numbers[SPENT] / seen
-    first = 0.3 * math.exp(numbers[FIRST_PRICE])
-    total = 0.0
-    hopeful = quality.copy()
-    for k in range(options):
-        floor[k] = 0.0
-        if (state.reference >= 0 and k != state.reference) or not usable[k]:
-            continue
-        hopeful[k] = min(quality[k] + 2.0 * error[k], 1.0)
-        # The stake is valued at the bar that this option may set, not at one that may have fallen.
-        dear = hull_price(hopeful, state.costs, max(bar, state.keep * hopeful[k]))
-        dear = max(min(max(dear, price), 5.0 * max(price, 1.0)), first)
-        regret = max(state.costs[k] - spent + price * (bar - quality[k]), 0.02 * price + 1e-4)
-        worth = (dear * math.sqrt(variance(state, k)) / (2.0 * regret)) ** (2.0 / 3.0)
-        rate = (1.0 - min(arms[ASKED, k] / seen, 1.0)) * worth / 6.0 * heard ** (-1.0 / 3.0)
-        if hopeful[k] < quality[top] and state.reference < 0:
-            rate *= RARELY
-        elif 2.0 * error[k] > (1.0 - state.keep) * bar / FINE:
-            dearer = max(state.costs[k] / spent, 1.0) if spent > 0.0 else 1.0
-            rate = max(rate, SURE / dearer)
-        hopeful[k] = quality[k]
-        floor[k] = min(rate, MOST)
-        total += floor[k]
-    if total > MOST_OF_ALL:
-        for k in range(options):
-            floor[k] *= MOST_OF_ALL / total
+def evidence(state: Any, arm: int) -> float:
+    """Return how many rewards the doubly robust mean of an option is worth."""
+    expected = state.arms[FORCE, arm]
+    weight = state.arms[WEIGHT, arm]
+    return weight * weight * variance(state, arm) / expected if expected > 0.0 else 0.0
 
 
 @inner
-def look_around(state: Any, usable: Any) -> None:
+def hopes(state: Any) -> Floats:
+    """Return how good each option may still be: none is written off for a few bad rewards."""
+    quality, error = state.arms[QUALITY], state.arms[ERROR]
+    width = math.log(max(state.numbers[HEARD], 2.0))
+    hopeful = np.empty(len(quality))
+    for k in range(len(quality)):
+        reach = error[k] * math.sqrt(2.0 * width) + width / (3.0 * (evidence(state, k) + 1.0))
+        hopeful[k] = min(quality[k] + reach, 1.0)
+    return hopeful
+
+
+@inner
+def set_rates(state: Any, top: int) -> None:
+    """Set how often each option is tried whatever the query: what that is worth against what it costs."""
+    arms, numbers = state.arms, state.numbers
+    quality, error, rates = arms[QUALITY], arms[ERROR], arms[RATE]
+    options = len(quality)
+    if state.level >= 0.0:
+        rates[:] = TINY / options
+        return
+    bar, seen = numbers[BAR], max(numbers[SEEN], 1.0)
+    pace = max(numbers[HEARD], 1.0) ** (-1.0 / 3.0) / 6.0
+    price = math.exp(min(max(numbers[PRICE], numbers[LOW]), numbers[HIGH]))
+    spent = numbers[SPENT] / seen
+    first = 0.3 * math.exp(numbers[FIRST_PRICE])
+    hopeful, believed = hopes(state), quality.copy()
+    unsure = 2.0 * error > min((1.0 - state.keep) / 4.0, FINE) * bar
+    count = 0
+    for k in range(options):
+        if state.reference >= 0:
+            unsure[k] = unsure[k] and k == state.reference
+        elif hopeful[k] < quality[top]:
+            unsure[k] = False
+        if unsure[k]:
+            count += 1
+    total = 0.0
+    for k in range(options):
+        rates[k] = 0.0
+        if state.reference >= 0 and k != state.reference:
+            continue
+        # The stake is valued at the bar that this option may set, not at one that may have fallen.
+        believed[k] = min(quality[k] + 2.0 * error[k], 1.0)
+        dear = hull_price(believed, state.costs, max(bar, state.keep * believed[k]))
+        hopeless = state.reference < 0 and believed[k] < quality[top]
+        believed[k] = quality[k]
+        dear = max(min(max(dear, price), 5.0 * max(price, 1.0)), first)
+        regret = max(state.costs[k] - spent + price * (bar - quality[k]), 0.02 * price + 1e-4)
+        worth = (dear * math.sqrt(variance(state, k)) / (2.0 * regret)) ** (2.0 / 3.0)
+        rate = (1.0 - min(arms[ASKED, k] / seen, 1.0)) * worth * pace
+        if hopeless:
+            rate *= RARELY
+        if unsure[k]:
+            dearer = max(state.costs[k] / spent, 1.0) if spent > 0.0 else 1.0
+            rate = max(rate, SURE / count / dearer)
+        rates[k] = min(rate, MOST)
+        total += rates[k]
+    if total > MOST_OF_ALL:
+        for k in range(options):
+            rates[k] *= MOST_OF_ALL / total
+
+
+@inner
+def look_around(state: Any) -> None:
     """Estimate quality and bar anew, and what follows from them."""
     estimate(state)
     top = set_bar(state)
     set_limits(state, hull_price(state.arms[QUALITY], state.costs, state.numbers[BAR]))
-    set_floors(state, top, usable)
+    set_rates(state, top)

@@ -25,10 +25,11 @@ FORCE = 5  # and of what these squares should be by the variance of rewards
 ASKED = 6  # decisions that count
 QUALITY = 7  # the mean quality over queries, and its standard error
 ERROR = 8
-FLOOR = 9  # the least probability of being chosen
+FLOOR = 9  # the least probability of being chosen, for the latest query: the rate where the option was usable
 BLIND = 10  # rewards of decisions that did not look at the query, and their sum
 BLIND_SUM = 11
-ROWS = 12
+RATE = 12  # the least probability of being chosen where usable
+ROWS = 13
 
 # Entries of `numbers`.
 CLOCK = 0  # decisions, all of them
