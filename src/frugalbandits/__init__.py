@@ -20,6 +20,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from frugalbandits._version import __version__
+from frugalbandits.core.contextual.context import Features, Segments, TextFeatures
+from frugalbandits.core.contextual.dual_cof import DualCOF
+from frugalbandits.core.contextual.explanation import ContextualExplanation
+from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.planner import WarmUp, warm_up
 from frugalbandits.core.policies.cof import COF
@@ -101,13 +105,17 @@ __all__ = [
     "Client",
     "Comparison",
     "Conflict",
+    "ContextualExplanation",
+    "ContextualSession",
     "Decision",
     "Departure",
     "DiscountedTSCS",
     "Drift",
+    "DualCOF",
     "Empirical",
     "Expired",
     "Explanation",
+    "Features",
     "HorizonWarning",
     "InputError",
     "NotAllowed",
@@ -122,10 +130,12 @@ __all__ = [
     "RestartingUCBCS",
     "Result",
     "RewardModel",
+    "Segments",
     "ServiceUnavailable",
     "Session",
     "StateFormatError",
     "StoreUnavailable",
+    "TextFeatures",
     "ToldBefore",
     "TwoPoint",
     "UnknownDecision",

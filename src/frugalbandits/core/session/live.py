@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
-from typing import Any, SupportsIndex
-
 from frugalbandits.core.options import check_names
 from frugalbandits.core.quality import RelativeTo
-from frugalbandits.core.session.feedback import Decision
 from frugalbandits.core.session.history import Changes
 from frugalbandits.core.session.money import check_cost
+from frugalbandits.core.session.roster import Roster
 from frugalbandits.core.session.taking import Taking
-from frugalbandits.core.session.terms import ACTIVE, PAUSED, RETIRED, STANDINGS
-from frugalbandits.errors import InputError, UnknownDecision, unknown_name
+from frugalbandits.core.session.terms import ACTIVE, PAUSED, RETIRED
+from frugalbandits.errors import InputError
 
 __all__ = ["LiveOptions"]
 
 
-class LiveOptions(Taking):
+class LiveOptions(Roster, Taking):
     """The part of a session that deals with its options."""
 
     def set_cost(self, option: str, cost: float) -> None:
@@ -120,6 +116,9 @@ class LiveOptions(Taking):
         with self._lock:
             return self._history.listed()
 
+    def _there(self) -> tuple[str, ...]:
+        return self._by_rank
+
     def _stand(self, option: str, standing: int, kind: str, words: str) -> None:
         with self._lock:
             known = self._option(option, there=True)
@@ -129,54 +128,3 @@ class LiveOptions(Taking):
                 if self._policy.minds_absence:
                     self._void()
                 self._look_around()
-
-    def _option(self, name: Any, there: bool = False) -> int:
-        """Return the number of an option; `there`: which is not retired."""
-        if not isinstance(name, str):
-            raise InputError(f"an option is called by its name, but this is {name!r}")
-        if name not in self._names:
-            raise unknown_name("option", name, self._by_rank)
-        option = self._names.index(name)
-        if there and self._standing[option] == RETIRED:
-            raise InputError(f"the option {name!r} was retired")
-        return option
-
-    def _allowed(self, among: Any, exclude: Any) -> list[bool]:
-        """Return which options may be used in a call, at least one."""
-        chosen = None if among is None else self._chosen("among", among)
-        barred = frozenset[int]() if exclude is None else self._chosen("exclude", exclude)
-        allowed = [
-            standing == ACTIVE and option not in barred and (chosen is None or option in chosen)
-            for option, standing in enumerate(self._standing)
-        ]
-        if any(allowed):
-            return allowed
-        if ACTIVE not in self._standing:
-            raise InputError(
-                f"every option is paused: {', '.join(map(repr, self._by_rank))}; resume one of them first"
-            )
-        given = {"among": among, "exclude": exclude}
-        told = [f"{what} is {sorted(names)!r}" for what, names in given.items() if names is not None]
-        stand = [
-            f"{name!r} is {STANDINGS[standing]}"
-            for name, standing in zip(self._names, self._standing, strict=True)
-            if standing != ACTIVE
-        ]
-        raise InputError(f"no option is left to choose from: {'; '.join([*told, *stand])}")
-
-    def _chosen(self, what: str, names: Any) -> frozenset[int]:
-        if isinstance(names, str) or not isinstance(names, Iterable):
-            raise InputError(f"{what} must be a list of names of options, but it is {names!r}")
-        return frozenset(self._option(name) for name in names)
-
-    def _to_keep(self, after: Any) -> int | None:
-        """Return the option of an earlier decision, as far as it is known; None: no wish."""
-        if after is None:
-            return None
-        if isinstance(after, Decision):
-            return self._option(after.option)
-        if not isinstance(after, bool) and isinstance(after, SupportsIndex):
-            id_ = operator.index(after)
-            if 0 <= id_ < self._next:
-                return self._pending.get(id_)
-        raise UnknownDecision(f"no decision has the id {after!r}")

@@ -5,13 +5,14 @@ least c_k - lambda (m_k + s_k z_k / 2), z normal; lambda, the price of quality, 
 is below the bar, and falls while it is above. `bar` has where the bar is.
 
 What is known of the propensity
-    First the normal draws z are drawn, which fix the choice g of the rule; then a coin, which knows neither the
-    query nor g, gives the query to option k with probability e_k, the floor, and to g otherwise. Given the
-    past, the query and z, option k is chosen with probability p_k = e_k + (1 - sum of e) [g = k], exactly, and
-    its reward is whatever it is. So E[[a = k] (r - m) / p_k] = mu_k(x) - m for every m that is fixed before
-    the coin falls: the mean of m_k(x) + [a = k] (r - m_k(x)) / p_k is the mean quality of option k over queries
-    however wrong the model is (doubly robust). The query is weighed by e_k, which keeps e_k / p_k at most 1.
-    To average over z as well would be finer and need an integral; it would not be more right.
+    First the normal draws z are drawn, which fix the choice g of the rule. Then a coin, which knows neither
+    the query nor g, gives the query to option k with probability e_k, the floor, and to g otherwise. Given
+    the past, the query and z, option k is chosen with probability p_k = e_k + (1 - sum of e) [g = k], exactly.
+    So E[[a = k] (r - m) / p_k] = mu_k(x) - m for every m that is fixed before the coin falls: the mean of
+    m_k(x) + [a = k] (r - m_k(x)) / p_k is the mean quality of option k over queries, however wrong the model
+    is (doubly robust). A query is weighed by e_k over the variance of rewards, both of them known before the
+    coin falls; so e_k / p_k is at most 1. To average over z as well would be finer and need an integral; it
+    would not be more right.
 
     When a reward is told, m_k(x) is computed with what is known by then, its own reward excepted. That is
     fixed before the coin as far as what came in between does not depend on it.
@@ -34,7 +35,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.contextual.contract import Beliefs, Choice, ContextualPolicy, ContextualSetting
 from frugalbandits.core.contextual.dual_cof.bar import TINY, look_around, variance
-from frugalbandits.core.contextual.dual_cof.changes import carried_state, widened_state
+from frugalbandits.core.contextual.dual_cof.changes import carried_state, contradiction, widened_state
 from frugalbandits.core.contextual.dual_cof.model import fit_pool, means, solve_all, spreads, take_in
 from frugalbandits.core.contextual.dual_cof.state import (
     ASKED,
@@ -70,7 +71,9 @@ from frugalbandits.core.contextual.dual_cof.state import (
     DualCOFState,
     new_state,
 )
+from frugalbandits.core.contract import copied
 from frugalbandits.core.jit import compiled, inner
+from frugalbandits.core.likelihood import divergence
 
 __all__ = ["DualCOF", "DualCOFState", "choose", "learn"]
 
@@ -146,13 +149,7 @@ def may_reach(count: float, total: float, level: float) -> bool:
     mean = min(total / count, 1.0) if count > 0.0 else 1.0
     if mean >= level:
         return True
-    against = level * 0.0
-    if mean > 0.0:
-        against += mean * math.log(mean / level)
-    if level >= 1.0:
-        return False
-    against += (1.0 - mean) * math.log((1.0 - mean) / (1.0 - level))
-    return count * against <= math.log((count + 1.0) / DOUBT)
+    return divergence(count, total, level, 1.0 - level) <= math.log((count + 1.0) / DOUBT)
 
 
 @compiled
@@ -258,10 +255,12 @@ class DualCOF(ContextualPolicy):
     learn: ClassVar[Any] = staticmethod(learn)
 
     def start(self, setting: ContextualSetting) -> DualCOFState:
+        """Return the state before the first query."""
         return new_state(setting)
 
     def beliefs(self, state: DualCOFState) -> Beliefs:
-        state = _copied(state)
+        """Say where the bar is by now, what was reached, and how good each option is over all queries."""
+        state = copied(state)
         look_around(state)
         numbers, arms = state.numbers.tolist(), state.arms
         bar, reach = numbers[BAR], 1.96 * numbers[BAR_ERROR]
@@ -278,12 +277,38 @@ class DualCOF(ContextualPolicy):
             option_error=arms[ERROR].copy(),
         )
 
+    def reason(self, state: DualCOFState, arm: int, propensity: float) -> str:
+        """Say whether the query was looked at, and what was weighed."""
+        if propensity == 1.0:
+            return "caution: the level was missed, so the query is not looked at"
+        if propensity < 0.5:
+            return "a trial: to know where the bar is, options are tried whatever the query"
+        price = math.exp(float(state.numbers[PRICE])) * state.unit
+        return f"the least of cost less {price:.4g} times the quality that is expected on this query"
+
+    def range_of(self, setting: ContextualSetting) -> dict[str, tuple[float, float]]:
+        """Return the ranges of the arrays that change."""
+        much, most = 1e15, float(2**53)
+        return {
+            "inverse": (-much, much),
+            "gram": (-much, much),
+            "moments": (-much, much),
+            "prior": (-much, much),
+            "theta": (-much, much),
+            "ridge": (1e-9, much),
+            "queries": (-much, much),
+            "arms": (-most, much),
+            "numbers": (-most, most),
+        }
+
+    def contradiction(self, state: DualCOFState) -> str | None:
+        """Say what in a stored state cannot be."""
+        return contradiction(state)
+
     def widened(self, state: DualCOFState, width: int) -> DualCOFState:
+        """Return the state with more segments, of which nothing was seen."""
         return widened_state(state, width)
 
     def carried(self, state: DualCOFState, setting: ContextualSetting, origin: list[int]) -> DualCOFState:
+        """Return the state for other options or costs."""
         return carried_state(state, new_state(setting), origin)
-
-
-def _copied(state: DualCOFState) -> DualCOFState:
-    return DualCOFState(*(part.copy() if isinstance(part, np.ndarray) else part for part in state))

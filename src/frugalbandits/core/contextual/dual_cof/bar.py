@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalbandits.core.contextual.dual_cof.model import spreads
 from frugalbandits.core.contextual.dual_cof.state import (
     ASKED,
     BAR,
@@ -32,7 +33,6 @@ from frugalbandits.core.contextual.dual_cof.state import (
     TOLD,
     WEIGHT,
 )
-from frugalbandits.core.contextual.dual_cof.model import spreads
 from frugalbandits.core.jit import inner
 
 __all__ = ["hull_price", "look_around", "variance"]
@@ -42,9 +42,13 @@ Floats = NDArray[np.float64]
 MOST = 0.1  # of decisions that an option is given whatever the query, and all options together
 MOST_OF_ALL = 0.25
 RARELY = 0.05  # times as often for an option that cannot be the best
-TINY = 2.0**-20  # of decisions are given to any option under a fixed level: no propensity but a blind one is 1
+TINY = (
+    2.0**-20
+)  # of decisions are given to any option under a fixed level: no propensity but a blind one is 1
 BIAS = (0.01, 0.05)  # of a model's mean over queries, at least and at most
-FINE = 0.01  # of the bar: it is known when two standard errors are less, and a quarter of what may be given up
+FINE = (
+    0.01  # of the bar: it is known when two standard errors are less, and a quarter of what may be given up
+)
 SURE = 0.12  # of the mean cost goes to the options that the bar hangs on, until it is known
 CAP = 10.0  # times what quality costs at the bar without looking at queries: the highest lambda
 CAP_AFTER = 5000.0  # rewards after which the cap is one step further up; it starts at 1
@@ -54,7 +58,8 @@ DEPTH = 0.02  # times the lowest price on the way to the bar: the lowest lambda
 @inner
 def variance(state: Any, arm: int) -> float:
     """Return the variance of an option's rewards around its model; 1/8 before much is known."""
-    return (state.arms[ERRORS, arm] + 0.25) / (state.arms[TOLD, arm] + 2.0)
+    found: float = (state.arms[ERRORS, arm] + 0.25) / (state.arms[TOLD, arm] + 2.0)
+    return found
 
 
 @inner
