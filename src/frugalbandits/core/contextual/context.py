@@ -135,9 +135,10 @@ class Segments:
     most: int = 200
 
     def __post_init__(self) -> None:
-        if isinstance(self.names, str) or not isinstance(self.names, Iterable):
-            raise InputError(f"segments must be a list of names, but it is {self.names!r}")
-        names = tuple(self.segment(name) for name in self.names)
+        given: Any = self.names
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise InputError(f"segments must be a list of names, but it is {given!r}")
+        names = tuple(self.segment(name) for name in given)
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"names of segments must differ, but {twice!r} stands twice")

@@ -1,4 +1,4 @@
-"""The two functions of a contextual policy for those who cannot wait: plain at once, compiled when that is made."""
+"""The functions of a contextual policy for those who cannot wait: plain at once, compiled once that is made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Engine", "engine_of"]
 
 
 class Engine(Planner):
-    """`choose` and `learn` of one kind of policy, for states of one form; shared by all sessions that have it."""
+    """`choose` and `learn` of one kind of policy, for states of one form; shared by sessions that have it."""
 
     def __init__(self, functions: Any, patience: int) -> None:
         super().__init__(functions[0], patience)

@@ -22,7 +22,7 @@ def explained(desk: Desk) -> ContextualExplanation:
     best = desk._options[int(np.argmax(beliefs.option_quality))]
     quality = desk._quality
     reference = desk._names.index(quality.reference) if isinstance(quality, RelativeTo) else best
-    waiting = desk._waiting
+    late = desk._waiting.late
     return ContextualExplanation(
         policy=desk._label,
         quality=quality,
@@ -38,9 +38,7 @@ def explained(desk: Desk) -> ContextualExplanation:
         always_reference=desk._accounts[reference].always,
         options=tuple(_options(desk, beliefs.option_quality.tolist(), beliefs.option_error.tolist())),
         segments=tuple(_segments(desk)),
-        late=f"{waiting.late:,} times feedback came for a decision that had expired"
-        if waiting.late
-        else None,
+        late=f"{late:,} times feedback came for a decision that had expired" if late else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a contextual session believes, has spent and has saved: prints as a table, and goes as plain values."""
+"""What a contextual session believes, has spent and has saved: a table for people, values for programs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ __all__ = ["ContextualExplanation", "OptionReport", "SegmentReport"]
 
 @dataclass(frozen=True)
 class OptionReport:
-    """One option. `quality` is its mean over all queries, had it taken each of them, and `error` how far that
-    may be off, as a standard error; `mean` is that of the rewards told, of the queries that it did take.
-    `always` is what all queries would have cost with it.
+    """One option.
+
+    `quality` is its mean over all queries, had it taken each of them, and `error` the standard error of that;
+    `mean` is that of the rewards told, of the queries that it did take. `always` is what all queries would
+    have cost with it.
     """
 
     name: str

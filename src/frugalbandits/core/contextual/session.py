@@ -64,7 +64,8 @@ class ContextualSession(Changing):
     Examples
     --------
     >>> from frugalbandits.core.contextual.context import Features, Segments
-    >>> session = ContextualSession({"small": 0.2, "large": 3.0}, alpha=0.05, context=Segments(["easy", "hard"]))
+    >>> costs = {"small": 0.2, "large": 3.0}
+    >>> session = ContextualSession(costs, alpha=0.05, context=Segments(["easy", "hard"]))
     >>> decision = session.ask("easy")
     >>> session.tell(decision.id, reward=1.0)
     >>> session.decisions, session.pending
@@ -144,7 +145,7 @@ class ContextualSession(Changing):
         context
             What is known of the query, in the form that the session was given.
         metadata
-            Anything that JSON can carry; it is kept with the decision until its feedback is told or forgotten.
+            Anything that JSON can carry; it is kept with the decision until feedback is told or forgotten.
         among, exclude
             Names of the only options that may be used this time, and of those that may not.
         after

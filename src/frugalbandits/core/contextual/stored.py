@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from frugalbandits.core.contextual.accounts import Account, Waiter
-from frugalbandits.core.contextual.context import Context, Encoder, Features, Joined, Segments, TextFeatures
+from frugalbandits.core.contextual.context import (
+    LARGEST,
+    Context,
+    Encoder,
+    Features,
+    Joined,
+    Segments,
+    TextFeatures,
+)
 from frugalbandits.core.contextual.contract import ContextualPolicy
 from frugalbandits.core.contextual.desk import Desk
 from frugalbandits.core.contextual.registry import contextual_policies, resolve_contextual
@@ -104,17 +112,17 @@ def _context_to_dict(context: Context) -> dict[str, Any]:
 def _context_from_dict(data: Any) -> Context:
     parts = dict(parts_of("context", data))
     kind = parts.pop("kind", None)
+    if kind == "Joined" and set(parts) == {"segments", "features"}:
+        segments, features = _context_from_dict(parts["segments"]), _context_from_dict(parts["features"])
+        if isinstance(segments, Segments) and isinstance(features, Features | TextFeatures):
+            return Joined(segments, features)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        broken(f"'context' is {short(data)}")
     try:
-        if kind == "Joined" and set(parts) == {"segments", "features"}:
-            segments, features = _context_from_dict(parts["segments"]), _context_from_dict(parts["features"])
-            if isinstance(segments, Segments) and isinstance(features, Features | TextFeatures):
-                return Joined(segments, features)
-        if kind in _KINDS:
-            made: Context = _KINDS[kind](**parts)
-            return made
+        made: Context = _KINDS[kind](**parts)
     except (TypeError, InputError) as error:
         broken(f"'context' is {short(data)}: {error}")
-    broken(f"'context' is {short(data)}")
+    return made
 
 
 def read_into(desk: Desk, text: str, policy: ContextualPolicy | None) -> None:
@@ -224,7 +232,7 @@ def _account(what: str, row: list[Any], decisions: int) -> Account:
     amounts = [amount(f"an amount in {what!r}", each, -_MUCH, _MUCH) for each in row[2:5]]
     if counts[0] > decisions or counts[1] > counts[0] or not 0.0 <= amounts[0] <= counts[1]:
         broken(f"{what!r} has the entry {short(row)} of {decisions} decisions")
-    return Account(counts[0], counts[1], *amounts, counts[2])
+    return Account(counts[0], counts[1], amounts[0], amounts[1], amounts[2], counts[2])
 
 
 def _load_accounts(desk: Desk, data: dict[str, Any], known: frozenset[str], decisions: int) -> None:
@@ -254,9 +262,8 @@ def _load_waiting(desk: Desk, data: dict[str, Any], known: frozenset[str], decis
         id_ = whole("an id in 'pending'", row[0], 0, decisions - 1)
         if waiters and id_ <= next(reversed(waiters)):
             broken(f"decision {id_} does not come after the one before it in 'pending'")
-        features = [
-            amount("a feature in 'pending'", each, -_MUCH, _MUCH) for each in listed("features", row[2])
-        ]
+        given = listed("features", row[2])
+        features = [amount("a feature in 'pending'", each, -LARGEST, LARGEST) for each in given]
         segment = row[3]
         if len(features) != encoder.features or (segment is None) == encoder.has_segments:
             broken(f"'pending' has the entry {short(row)}")

@@ -7,7 +7,7 @@ is below the bar, and falls while it is above. `bar` has where the bar is.
 What is known of the propensity
     First the normal draws z are drawn, which fix the choice g of the rule. Then a coin, which knows neither
     the query nor g, gives the query to option k with probability e_k, the floor, and to g otherwise. Given
-    the past, the query and z, option k is chosen with probability p_k = e_k + (1 - sum of e) [g = k], exactly.
+    the past, the query and z, option k is chosen with probability p_k = e_k + (1 - sum of e) [g = k].
     So E[[a = k] (r - m) / p_k] = mu_k(x) - m for every m that is fixed before the coin falls: the mean of
     m_k(x) + [a = k] (r - m_k(x)) / p_k is the mean quality of option k over queries, however wrong the model
     is (doubly robust). A query is weighed by e_k over the variance of rewards, both of them known before the
