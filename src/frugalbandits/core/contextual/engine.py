@@ -1,4 +1,4 @@
-"""The functions of a contextual policy for those who cannot wait: plain at once, compiled once that is made."""
+"""The functions of a contextual policy for those who cannot wait: plain at once, compiled when it is made."""
 
 from __future__ import annotations
 

@@ -56,11 +56,14 @@ from frugalbandits.core.contextual.dual_cof.state import (
     HEARD,
     HIGH,
     LOW,
+    MISSED,
     NOISE,
     PRICE,
     QUALITY,
     RATE,
     ROBUST,
+    RUN,
+    RUNS,
     SEEN,
     SPENT,
     SQUARES,
@@ -83,6 +86,7 @@ EXACT = 4096  # updates of rank one, after which inverses are computed anew
 STEPS = (0.05, 0.5)  # of ln lambda for a unit of quality: at last, and at first
 RECENT = 0.01  # the weight of the newest surprise in the recent mean of them
 TRUST = 100.0  # units of quality that a fixed level may be missed by, in all, before models are not trusted
+SERIES = 1.65  # at least the sum of 1 / n^2
 DOUBT = 0.001  # the probability that an option which reaches the level is ever believed not to
 REPAID = 5000.0  # decisions over which what is missing of the bar so far is made up for
 TAKEN = 0.03  # at most by which the bar is raised for that; and lowered for what is more than was wanted
@@ -102,7 +106,7 @@ def fade(state: Any) -> None:
     state.gram[:] *= left
     state.moments[:] *= left
     state.queries[:] *= left
-    for row in (TOLD, ERRORS, WEIGHT, ROBUST, ASKED, BLIND, BLIND_SUM):
+    for row in (TOLD, ERRORS, WEIGHT, ROBUST, ASKED, BLIND, BLIND_SUM, RUN, MISSED):
         arms[row] *= left
     for row in (NOISE, FORCE):  # squares of weights
         arms[row] *= left * left
@@ -133,23 +137,44 @@ def blind_choice(state: Any, usable: Any) -> int:
     """Return the option to use where models are not trusted; -1 where they have to be."""
     if state.level < 0.0 or state.numbers[DEBT] < TRUST:
         return -1
-    counts, sums = state.arms[BLIND], state.arms[BLIND_SUM]
+    arms = state.arms
     best, highest = -1, -1.0
-    for k in range(len(counts)):
-        if usable[k] and may_reach(counts[k], sums[k], state.level):
-            mean = sums[k] / counts[k] if counts[k] > 0.0 else 1.0
+    for k in range(len(state.costs)):
+        if usable[k] and may_reach(state, k):
+            mean = arms[BLIND_SUM, k] / arms[BLIND, k] if arms[BLIND, k] > 0.0 else 1.0
             if mean > highest or (mean == highest and state.costs[k] < state.costs[best]):
                 best, highest = k, mean
     return best
 
 
 @inner
-def may_reach(count: float, total: float, level: float) -> bool:
-    """Tell whether so many rewards with this sum leave it open that their mean is at the level."""
-    mean = min(total / count, 1.0) if count > 0.0 else 1.0
-    if mean >= level:
+def doubt(state: Any, arm: int) -> float:
+    """Return the evidence that it takes to believe that an option is below the level."""
+    runs = state.arms[RUNS, arm] + 1.0
+    return math.log(SERIES * (state.arms[RUN, arm] + 1.0) * runs * runs / DOUBT)
+
+
+@inner
+def may_reach(state: Any, arm: int) -> bool:
+    """Tell whether blind decisions leave it open that an option's mean is at the level."""
+    count, missed = state.arms[RUN, arm], state.arms[MISSED, arm]
+    if missed <= 0.0:
         return True
-    return divergence(count, total, level, 1.0 - level) <= math.log((count + 1.0) / DOUBT)
+    total = max(count * state.level - missed, 0.0)
+    return divergence(count, total, state.level, 1.0 - state.level) <= doubt(state, arm)
+
+
+@inner
+def count_blind(state: Any, arm: int, reward: float) -> None:
+    """Count a reward of a decision that did not look at the query."""
+    arms = state.arms
+    arms[BLIND, arm] += 1.0
+    arms[BLIND_SUM, arm] += reward
+    arms[RUN, arm] += 1.0
+    arms[MISSED, arm] += state.level - reward
+    if arms[MISSED, arm] <= 0.0:
+        arms[RUN, arm], arms[MISSED, arm] = 0.0, 0.0
+        arms[RUNS, arm] += 1.0
 
 
 @compiled
@@ -226,8 +251,7 @@ def learn(state: Any, phi: Floats, arm: int, propensity: float, reward: float) -
         if state.level >= 0.0:
             numbers[DEBT] = max(numbers[DEBT] + state.level - reward, 0.0)
             if propensity == 1.0:
-                arms[BLIND, arm] += 1.0
-                arms[BLIND_SUM, arm] += reward
+                count_blind(state, arm, reward)
     arms[TOLD, arm] += 1.0
     arms[ERRORS, arm] += surprise * surprise
     take_in(state, arm, phi, reward)
@@ -276,6 +300,18 @@ class DualCOF(ContextualPolicy):
             option_quality=arms[QUALITY].copy(),
             option_error=arms[ERROR].copy(),
         )
+
+    def most_missing(self, state: DualCOFState, waiting: int = 1) -> float:
+        """Return what may be missing of a fixed level, at most, in all decisions told or in any stretch of them.
+
+        It is in units of reward. At most `waiting` decisions were waiting for feedback at any time, the one
+        told included. It holds whatever the models say, while an option is left that may reach the level; the
+        theory page has the proof.
+        """
+        blind = 0.0
+        for arm in range(len(state.costs)):
+            blind += math.sqrt(0.5 * float(state.arms[RUN, arm]) * doubt(state, arm))
+        return TRUST + 2.0 * state.level * waiting + blind
 
     def reason(self, state: DualCOFState, arm: int, propensity: float) -> str:
         """Say whether the query was looked at, and what was weighed."""

@@ -42,13 +42,9 @@ Floats = NDArray[np.float64]
 MOST = 0.1  # of decisions that an option is given whatever the query, and all options together
 MOST_OF_ALL = 0.25
 RARELY = 0.05  # times as often for an option that cannot be the best
-TINY = (
-    2.0**-20
-)  # of decisions are given to any option under a fixed level: no propensity but a blind one is 1
+TINY = 2.0**-20  # of decisions try any option under a fixed level: no propensity but a blind one's is 1
 BIAS = (0.01, 0.05)  # of a model's mean over queries, at least and at most
-FINE = (
-    0.01  # of the bar: it is known when two standard errors are less, and a quarter of what may be given up
-)
+FINE = 0.01  # of the bar, two standard errors: below it, and below a quarter of alpha, the bar is known
 SURE = 0.12  # of the mean cost goes to the options that the bar hangs on, until it is known
 CAP = 10.0  # times what quality costs at the bar without looking at queries: the highest lambda
 CAP_AFTER = 5000.0  # rewards after which the cap is one step further up; it starts at 1

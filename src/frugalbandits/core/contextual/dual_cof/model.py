@@ -2,7 +2,7 @@
 
 A_k = sum of phi phi' + diag(ridge), theta_k = A_k^-1 (sum of phi r + ridge * prior_k). The prior is a fit on
 all options together that differ in their level alone, so an option or a segment of which little was seen
-borrows from the others. Features are held back in units of their own variance: no feature needs scaling beforehand.
+borrows from the others. Features are held back in units of their own variance, so none needs scaling.
 
 Every function is made of operations entry by entry, in one order, so that numpy and machine code agree to the
 last bit; where a loop is slow in plain Python there are two forms of it.
