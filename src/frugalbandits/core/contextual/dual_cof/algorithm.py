@@ -302,7 +302,7 @@ class DualCOF(ContextualPolicy):
         )
 
     def most_missing(self, state: DualCOFState, waiting: int = 1) -> float:
-        """Return what may be missing of a fixed level, at most, in all decisions told or in any stretch of them.
+        """Return what may be missing of a fixed level at most, in any stretch of decisions told.
 
         It is in units of reward. At most `waiting` decisions were waiting for feedback at any time, the one
         told included. It holds whatever the models say, while an option is left that may reach the level; the

@@ -72,7 +72,7 @@ def hull_price(quality: Floats, costs: Floats, bar: float) -> float:
             top = k
         if costs[k] < costs[cheapest] or (costs[k] == costs[cheapest] and quality[k] > quality[cheapest]):
             cheapest = k
-    bar = min(bar, quality[top])
+    bar = min(bar, quality[top] * (1.0 - 1e-9))  # just below the best, where there is a way up to it
     least, price = math.inf, 0.0
     for j in range(arms):
         if quality[j] < bar:
