@@ -24,7 +24,9 @@ class World(NamedTuple):
     features: int
 
 
-def made_world(seed: int, options: int = 3, features: int = 2, segments: int = 2, queries: int = 400) -> World:
+def made_world(
+    seed: int, options: int = 3, features: int = 2, segments: int = 2, queries: int = 400
+) -> World:
     """Return a world whose quality is linear in features and segments, with some curvature."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(queries, features))
@@ -51,7 +53,7 @@ def run(
     choose: Any = POLICY.choose,
     learn: Any = POLICY.learn,
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Return the options chosen and their propensities; rewards are Bernoulli and come `late` decisions on."""
+    """Return the options chosen and their propensities; rewards are Bernoulli and come `late` later."""
     rng, own = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
     order = rng.integers(0, len(world.queries), decisions)
     usable = np.ones(len(world.costs), np.bool_)

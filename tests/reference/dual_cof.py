@@ -43,9 +43,7 @@ class DualCOF:
 
     def solve(self):
         self.inverse = [np.linalg.inv(self.gram(k) + np.diag(self.ridge)) for k in range(self.K)]
-        self.theta = [
-            self.inverse[k] @ (self.moments(k) + self.ridge * self.prior[k]) for k in range(self.K)
-        ]
+        self.theta = [self.inverse[k] @ (self.moments(k) + self.ridge * self.prior[k]) for k in range(self.K)]
 
     def m(self, phi):
         return np.array([min(max(theta @ phi, 0.0), 1.0) for theta in self.theta])
@@ -89,7 +87,8 @@ class DualCOF:
 
     def first_price(self, q):
         i = min(range(self.K), key=lambda k: (self.c[k], -q[k]))
-        ways = [(self.c[k] - self.c[i]) / (q[k] - q[i]) for k in range(self.K) if q[k] > q[i] and self.c[k] > self.c[i]]
+        up = [k for k in range(self.K) if q[k] > q[i] and self.c[k] > self.c[i]]
+        ways = [(self.c[k] - self.c[i]) / (q[k] - q[i]) for k in up]
         return min(ways, default=0.0)
 
     def look_around(self):

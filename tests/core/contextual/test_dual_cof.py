@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import pytest
-from contextual_harness import POLICY, World, made_world, run, setting_for
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.dual_cof import DualCOF as Plain
 
+from contextual_harness import POLICY, World, made_world, run, setting_for
 from frugalbandits.core.contextual.dual_cof import algorithm, model
 from frugalbandits.core.contextual.dual_cof import state as fields
 from frugalbandits.core.jit import machine_code
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToBest
+from reference.dual_cof import DualCOF as Plain
 
 BARS: list[tuple[Quality, tuple]] = [
     (RelativeToBest(0.05), ("best", 0.05)),

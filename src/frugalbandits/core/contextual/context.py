@@ -53,7 +53,7 @@ class Features:
 
     def numbers(self, value: Any) -> Floats:
         """Return the features of a query, checked."""
-        if value is None or isinstance(value, str | Mapping):
+        if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
             raise InputError(f"the context must be {self.size} numbers, but it is {value!r}")
         features = vector("features", value if isinstance(value, np.ndarray | list) else list(value))
         if len(features) != self.size:

@@ -36,7 +36,15 @@ from numpy.typing import NDArray
 from frugalbandits.core.contextual.contract import Beliefs, Choice, ContextualPolicy, ContextualSetting
 from frugalbandits.core.contextual.dual_cof.bar import TINY, look_around, variance
 from frugalbandits.core.contextual.dual_cof.changes import carried_state, contradiction, widened_state
-from frugalbandits.core.contextual.dual_cof.model import fit_pool, means, solve_all, spreads, take_in
+from frugalbandits.core.contextual.dual_cof.model import (
+    add_to,
+    fit_pool,
+    means,
+    scale,
+    solve_all,
+    spreads,
+    take_in,
+)
 from frugalbandits.core.contextual.dual_cof.state import (
     ASKED,
     BAR,
@@ -103,13 +111,13 @@ def fade(state: Any) -> None:
         return
     left = math.exp(-passed / state.memory)
     numbers[FADED] = numbers[CLOCK]
-    state.gram[:] *= left
-    state.moments[:] *= left
-    state.queries[:] *= left
+    scale(state.gram, left)
+    scale(state.moments, left)
+    scale(state.queries, left)
     for row in (TOLD, ERRORS, WEIGHT, ROBUST, ASKED, BLIND, BLIND_SUM, RUN, MISSED):
-        arms[row] *= left
+        scale(arms[row], left)
     for row in (NOISE, FORCE):  # squares of weights
-        arms[row] *= left * left
+        scale(arms[row], left * left)
     for entry in (SEEN, HEARD, SUM, SQUARES, SPENT):
         numbers[entry] *= left
     numbers[DUE] = 0.0
@@ -184,8 +192,9 @@ def choose(state: Any, phi: Floats, costs: Floats, usable: Any, rng: Any) -> Cho
     tend(state)
     numbers[CLOCK] += 1.0
     numbers[SEEN] += 1.0
-    state.queries[0] += phi
-    state.queries[1] += phi * phi
+    add_to(state.queries[0], phi, 1.0)
+    for j in range(len(phi)):
+        state.queries[1, j] += phi[j] * phi[j]
     expected = means(state.theta, phi)
     spread = spreads(state.inverse, phi)
     options = len(expected)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.contextual.dual_cof.model import spreads
+from frugalbandits.core.contextual.dual_cof.model import scale, spreads
 from frugalbandits.core.contextual.dual_cof.state import (
     ASKED,
     BAR,
@@ -107,7 +107,8 @@ def estimate(state: Any) -> None:
     """Estimate the mean quality of each option over queries: by weighing rewards, and by its model."""
     arms = state.arms
     count = max(state.numbers[SEEN], 1.0)
-    centre = state.queries[0] / count
+    centre = state.queries[0].copy()
+    scale(centre, 1.0 / count)
     if state.numbers[SEEN] == 0.0:
         centre[0] = 1.0
     spread = spreads(state.inverse, centre)
@@ -206,7 +207,8 @@ def set_rates(state: Any, top: int) -> None:
     quality, error, rates = arms[QUALITY], arms[ERROR], arms[RATE]
     options = len(quality)
     if state.level >= 0.0:
-        rates[:] = TINY / options
+        for k in range(options):
+            rates[k] = TINY / options
         return
     bar, seen = numbers[BAR], max(numbers[SEEN], 1.0)
     pace = max(numbers[HEARD], 1.0) ** (-1.0 / 3.0) / 6.0
@@ -214,14 +216,12 @@ def set_rates(state: Any, top: int) -> None:
     spent = numbers[SPENT] / seen
     first = 0.3 * math.exp(numbers[FIRST_PRICE])
     hopeful, believed = hopes(state), quality.copy()
-    unsure = 2.0 * error > min((1.0 - state.keep) / 4.0, FINE) * bar
+    unsure = np.zeros(options, np.bool_)
     count = 0
     for k in range(options):
-        if state.reference >= 0:
-            unsure[k] = unsure[k] and k == state.reference
-        elif hopeful[k] < quality[top]:
-            unsure[k] = False
-        if unsure[k]:
+        matters = k == state.reference if state.reference >= 0 else hopeful[k] >= quality[top]
+        if matters and 2.0 * error[k] > min((1.0 - state.keep) / 4.0, FINE) * bar:
+            unsure[k] = True
             count += 1
     total = 0.0
     for k in range(options):

@@ -10,6 +10,7 @@ last bit; where a loop is slow in plain Python there are two forms of it.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.jit import inner, instead
 
-__all__ = ["fit_pool", "invert", "means", "solve_all", "spreads", "take_in"]
+__all__ = ["add_to", "fit_pool", "invert", "means", "scale", "solve_all", "spreads", "take_in"]
 
 Floats = NDArray[np.float64]
 
@@ -105,6 +106,29 @@ def _add_square(matrix: Floats, vector: Floats, sign: float) -> None:
                 matrix[i, j] += sign * (vector[i] * vector[j])
 
 
+def add_to(target: Floats, vector: Floats, factor: float) -> None:
+    """Add a multiple of a vector to another one."""
+    target += vector * factor
+
+
+@instead(add_to)
+def _add_to(target: Floats, vector: Floats, factor: float) -> None:
+    for j in range(len(target)):
+        target[j] += vector[j] * factor
+
+
+def scale(array: Floats, factor: float) -> None:
+    """Multiply an array that lies in one piece."""
+    array *= factor
+
+
+@instead(scale)
+def _scale(array: Floats, factor: float) -> None:
+    flat = array.reshape(-1)
+    for j in range(len(flat)):
+        flat[j] *= factor
+
+
 def invert(matrix: Floats) -> None:
     """Put the inverse of a symmetric positive definite matrix in its place."""
     for p in range(len(matrix)):
@@ -121,15 +145,19 @@ def invert(matrix: Floats) -> None:
 @instead(invert)
 def _invert(matrix: Floats) -> None:
     width = len(matrix)
+    row, column = np.empty(width), np.empty(width)
     for p in range(width):
         pivot = 1.0 / matrix[p, p]
-        row, column = matrix[p] * pivot, matrix[:, p].copy()
+        for j in range(width):
+            row[j] = matrix[p, j] * pivot
+            column[j] = matrix[j, p]
         for i in range(width):
             if i != p:
                 for j in range(width):
                     matrix[i, j] -= column[i] * row[j]
                 matrix[i, p] = -(column[i] * pivot)
-        matrix[p] = row
+        for j in range(width):
+            matrix[p, j] = row[j]
         matrix[p, p] = pivot
     for i in range(width):
         for j in range(i):
@@ -145,10 +173,22 @@ def take_in(state: Any, arm: int, phi: Floats, reward: float) -> None:
     spread = 0.0
     for j in range(len(phi)):
         spread += phi[j] * step[j]
-    add_square(inverse, step / np.sqrt(1.0 + spread), -1.0)
+    scale(step, 1.0 / math.sqrt(1.0 + spread))
+    add_square(inverse, step, -1.0)
     add_square(state.gram[arm], phi, 1.0)
-    state.moments[arm] += phi * reward
-    state.theta[arm] = applied(inverse, state.moments[arm] + state.ridge * state.prior[arm])
+    add_to(state.moments[arm], phi, reward)
+    solve(state, arm)
+
+
+@inner
+def solve(state: Any, arm: int) -> None:
+    """Compute the coefficients of an option by the inverse that is kept."""
+    right = state.moments[arm].copy()
+    for j in range(len(right)):
+        right[j] += state.ridge[j] * state.prior[arm, j]
+    found = applied(state.inverse[arm], right)
+    for j in range(len(right)):
+        state.theta[arm, j] = found[j]
 
 
 @inner
@@ -156,11 +196,13 @@ def solve_all(state: Any) -> None:
     """Compute inverses and coefficients of all options anew, exactly."""
     for arm in range(len(state.gram)):
         inverse = state.inverse[arm]
-        inverse[:] = state.gram[arm]
+        scale(inverse, 0.0)
+        for j in range(len(inverse)):
+            add_to(inverse[j], state.gram[arm, j], 1.0)
         for j in range(len(state.ridge)):
             inverse[j, j] += state.ridge[j]
         invert(inverse)
-        state.theta[arm] = applied(inverse, state.moments[arm] + state.ridge * state.prior[arm])
+        solve(state, arm)
 
 
 @inner
@@ -169,24 +211,28 @@ def fit_pool(state: Any, count: float) -> None:
 
     `count` is the number of queries in `state.queries`.
     """
-    sums, squares = state.queries[0], state.queries[1]
     for j in range(1, 1 + state.features):
-        mean = sums[j] / count
+        mean = state.queries[0, j] / count
+        square = state.queries[1, j] / count
         # A feature that hardly moves must not be blown up.
-        state.ridge[j] = SLOPE * max(squares[j] / count - mean * mean, 1e-6 * (1.0 + mean * mean))
+        state.ridge[j] = SLOPE * max(square - mean * mean, 1e-6 * (1.0 + mean * mean))
     arms, width = state.moments.shape
     pool, right = np.zeros((width, width)), np.zeros(width)
     for arm in range(arms):
         told = state.gram[arm, 0, 0]
         if told > 0.0:
             total = state.gram[arm, 0].copy()
-            pool += state.gram[arm]
-            add_square(pool, total / np.sqrt(told), -1.0)
-            right += state.moments[arm] - total * (state.moments[arm, 0] / told)
+            for j in range(width):
+                add_to(pool[j], state.gram[arm, j], 1.0)
+            add_to(right, state.moments[arm], 1.0)
+            add_to(right, total, -state.moments[arm, 0] / told)
+            scale(total, 1.0 / math.sqrt(told))
+            add_square(pool, total, -1.0)
     # The level is each option's own.
-    pool[0] = 0.0
-    pool[:, 0] = 0.0
     right[0] = 0.0
+    for j in range(width):
+        pool[0, j] = 0.0
+        pool[j, 0] = 0.0
     for j in range(width):
         pool[j, j] += state.ridge[j]
     invert(pool)
@@ -202,5 +248,6 @@ def fit_pool(state: Any, count: float) -> None:
         told += state.gram[arm, 0, 0]
     common = common / told if told > 0.0 else 0.5
     for arm in range(arms):
-        state.prior[arm] = slopes
+        for j in range(1, width):
+            state.prior[arm, j] = slopes[j]
         state.prior[arm, 0] = (rest[arm] + LEVEL * common) / (state.gram[arm, 0, 0] + LEVEL)

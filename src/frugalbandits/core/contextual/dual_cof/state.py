@@ -28,9 +28,7 @@ ERROR = 8
 FLOOR = 9  # the least probability of being chosen, for the latest query: the rate where the option was usable
 BLIND = 10  # rewards of decisions that did not look at the query, and their sum
 BLIND_SUM = 11
-RUN = (
-    12  # of these, since nothing was missing of the level: how many, what is missing, and how many such runs
-)
+RUN = 12  # of these, since nothing was missing: how many, what is missing, and the number of such runs
 MISSED = 13
 RUNS = 14
 RATE = 15  # the least probability of being chosen where usable
