@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from frugalbandits.core.contextual.contract import Choice, ContextualPolicy
-from frugalbandits.core.jit import machine_code
+from frugalbandits.core.jit import compile_for, machine_code
 from frugalbandits.core.planner import How, Planner, made_ready, shared_planner
 
 __all__ = ["Engine", "engine_of"]
@@ -43,8 +43,8 @@ class Engine(Planner):
         choose, learn = machine_code(self._plain), machine_code(self._plain_learn)
         seconds, how = made_ready(choose, state, phi, costs, usable, rng)
         more, _ = made_ready(learn, state, phi, 0, 0.5, 0.5)
-        self._learn_code = learn
-        self._code = choose
+        self._learn_code = compile_for(learn, state, phi, 0, 0.5, 0.5)
+        self._code = compile_for(choose, state, phi, costs, usable, rng)
         return seconds + more, how
 
 
