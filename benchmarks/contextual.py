@@ -1,6 +1,6 @@
 """How long an ask and its tell take in a session that looks at the query, in plain Python and compiled.
 
-    python benchmarks/contextual.py [decisions]
+python benchmarks/contextual.py [decisions]
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def main(decisions: int) -> None:
                 engine.make(session._state, session._rng)
             whole = _session(session, decisions, features)
             alone = _policy(engine, session, decisions, features, options)
-            print(f"{options:3} options, {features:3} features, {way:8}  session {whole:8.1f}  policy {alone:8.1f}")
+            print(
+                f"{options:3} options, {features:3} features, {way:8}  session {whole:8.1f}  policy {alone:8.1f}"
+            )
 
 
 def _session(session: fb.ContextualSession, decisions: int, features: int) -> float:
@@ -41,7 +43,9 @@ def _session(session: fb.ContextualSession, decisions: int, features: int) -> fl
     return (time.perf_counter() - start) / decisions * 1e6
 
 
-def _policy(engine: Engine, session: fb.ContextualSession, decisions: int, features: int, options: int) -> float:
+def _policy(
+    engine: Engine, session: fb.ContextualSession, decisions: int, features: int, options: int
+) -> float:
     rng = np.random.default_rng(0)
     queries = np.hstack([np.ones((decisions, 1)), rng.normal(size=(decisions, features))])
     costs, usable = np.arange(1.0, options + 1), np.ones(options, np.bool_)

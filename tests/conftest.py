@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 # Examples are derived from the test itself: the same ones on every machine and in every run. How many there
 # are is a matter of the profile and of nothing else: `make quick`, `make test` and `make soak` choose one.
-for profile, examples in (("quick", 8), ("suite", 40), ("soak", 1_000)):
+for profile, examples in (("quick", 8), ("suite", 25), ("soak", 1_000)):
     settings.register_profile(
         profile,
         max_examples=examples,

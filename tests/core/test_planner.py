@@ -39,6 +39,17 @@ def test_sessions_of_a_kind_share_a_planner():
     assert planner_of(*started("cof")) is not planner_of(*started("glr-cof"))
 
 
+def test_states_of_another_layout_have_a_planner_of_their_own():
+    """Machine code looks at nothing but the numbers: it must not be handed an array with gaps."""
+    policy, state, rng = started("voi-cs")
+    fixed = state.costs.copy()
+    fixed.setflags(write=False)
+    usual = planner_of(policy, state, rng)
+    for other in (np.repeat(state.costs, 2)[::2], fixed, state.costs.astype(np.float32)):
+        assert planner_of(policy, state._replace(costs=other), rng) is not usual
+    assert planner_of(policy, state._replace(costs=state.costs + 1), rng) is usual
+
+
 def test_without_a_compiler_there_is_nothing_to_warm_up():
     code = """
         import json, frugalbandits as fb

@@ -166,9 +166,13 @@ def _giving(function: Any) -> Any:
     return choose
 
 
-def compile_for(code: Any, *arguments: Any) -> None:
-    """Make machine code for arguments of these types, or load it from disk, without running it."""
-    code.compile(tuple(map(_numba().typeof, arguments)))
+def compile_for(code: Any, *arguments: Any) -> Any:
+    """Make machine code for arguments of these types, or load it from disk, without running it.
+
+    Returns its entry point, for arguments of exactly these types: nothing looks at them again, which for a
+    state of many arrays would take longer than most plans do.
+    """
+    return code.compile(tuple(map(_numba().typeof, arguments)))
 
 
 class CacheFolder(NamedTuple):

@@ -36,6 +36,7 @@ __all__ = [
     "Planner",
     "WarmUp",
     "Warmed",
+    "form",
     "made_ready",
     "planner_of",
     "shared_planner",
@@ -83,7 +84,7 @@ class Planner:
         """Have machine code for arguments of these types, and use it from now on."""
         code: Any = machine_code(self._plain)
         made = made_ready(code, state, rng)
-        self._code = code
+        self._code = compile_for(code, state, rng)
         return made
 
 
@@ -99,7 +100,7 @@ def planner_of(policy: Policy, state: Any, rng: Any) -> Planner:
 
 def shared_planner(kind: Callable[[Any, int], P], plan: Any, state: Any, rng: Any) -> P:
     """Return the one planner of a kind for this function and states of this form."""
-    key = (kind, plan, _form(state), type(rng))
+    key = (kind, plan, form(state), type(rng))
     with _registering:
         if key not in _planners:
             _planners[key] = kind(plan, PATIENCE if _is_data(state) else 0)
@@ -113,12 +114,13 @@ def _is_data(value: Any) -> bool:
     return value is None or isinstance(value, np.ndarray | np.generic | bool | int | float | str)
 
 
-def _form(value: Any) -> Hashable:
-    """Return what the compiler would tell states apart by."""
+def form(value: Any) -> Hashable:
+    """Return what the compiler would tell states apart by: machine code is for states of one form."""
     if hasattr(value, "_fields"):
-        return str(type(value)), *(_form(part) for part in value)
+        return str(type(value)), *(form(part) for part in value)
     if isinstance(value, np.ndarray):
-        return str(value.dtype), value.ndim
+        flags = value.flags
+        return str(value.dtype), value.ndim, flags.c_contiguous, flags.writeable, flags.aligned
     return str(type(value))
 
 

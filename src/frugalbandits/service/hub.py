@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from typing import TypeVar
 
 from frugalbandits.core.session import Session
 from frugalbandits.errors import UnknownDecision, UnknownSession
+from frugalbandits.service.awaiting import Awaiting
 from frugalbandits.stores.contract import Fact, Outcome, Store
 from frugalbandits.stores.keeping import keeper_of
 from frugalbandits.stores.session import StoredSession, check_session_name, secret_of
@@ -33,6 +33,7 @@ class Hub:
         self._marks: dict[bytes, str] = {}
         self._look: asyncio.Task[None] | None = None
         self._looked = float("-inf")
+        self._awaiting: Awaiting | None = None
 
     # By name.
 
@@ -116,8 +117,9 @@ class Hub:
 
     def submit(self, session: StoredSession, facts: list[Fact]) -> asyncio.Future[list[Outcome]]:
         """Have facts written, together with what others submit meanwhile."""
-        submitted: Future[list[Outcome]] = self.store.submit(session.name, facts)
-        return asyncio.wrap_future(submitted)
+        if self._awaiting is None:
+            self._awaiting = Awaiting(asyncio.get_running_loop())
+        return self._awaiting.of(self.store.submit(session.name, facts))
 
     async def open_all(self) -> None:
         """Open every session in turn, so that nobody waits for it later."""

@@ -44,27 +44,14 @@ class Ledger(Money):
     def of(cls, money: Money, asked: Sequence[int], decisions: int) -> Ledger:
         """Return the ledger that goes on where money of numbered decisions stands."""
         found = cls(money.prices)
-        found.units = list(money.units)
-        for name in ("billed", "billed_carry", "extra", "extra_carry"):
-            setattr(found, name, list(getattr(money, name)))
-        for option in range(len(money.prices)):
-            told = money.billed[option] + money.extra[option]
-            found.base[option] = limited(money.spent(option, asked[option]) - told)
-            found.always[option] = limited(money.by_price(option, decisions))
-            found.replaced[option], found.bills[option] = money.in_place_of(option)
+        _carry_over(money, found, asked, decisions)
+        found.bills = [money.in_place_of(option)[1] for option in range(len(money.prices))]
         return found
 
     def money(self, asked: Sequence[int], decisions: int) -> Money:
         """Return money of so many numbered decisions that says the same."""
         found = Money(self.prices)
-        found.units = list(self.units)
-        for name in ("billed", "billed_carry", "extra", "extra_carry"):
-            setattr(found, name, list(getattr(self, name)))
-        for option in range(len(self.prices)):
-            told = self.billed[option] + self.extra[option]
-            found.base[option] = limited(self.spent(option, asked[option]) - told)
-            found.always[option] = limited(self.by_price(option, decisions))
-            found.replaced[option] = limited(self.in_place_of(option)[0])
+        _carry_over(self, found, asked, decisions)
         found.since = [decisions] * len(self.prices)
         found.counted = list(asked)
         return found
@@ -175,3 +162,15 @@ class Ledger(Money):
 
 
 _SUMS = ("base", "replaced", "always", "billed", "billed_carry", "extra", "extra_carry")
+
+
+def _carry_over(money: Money, found: Money, asked: Sequence[int], decisions: int) -> None:
+    """Have what was spent so far as plain sums."""
+    found.units = list(money.units)
+    for name in ("billed", "billed_carry", "extra", "extra_carry"):
+        setattr(found, name, list(getattr(money, name)))
+    for option in range(len(money.prices)):
+        told = money.billed[option] + money.extra[option]
+        found.base[option] = limited(money.spent(option, asked[option]) - told)
+        found.always[option] = limited(money.by_price(option, decisions))
+        found.replaced[option] = limited(money.in_place_of(option)[0])

@@ -21,6 +21,7 @@ from frugalbandits.core.options import check_options
 from frugalbandits.core.quality import Quality, check_quality
 from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy, told, told_of_many
 from frugalbandits.core.session.money import check_cost
+from frugalbandits.core.session.roster import listed_names
 from frugalbandits.core.session.terms import check_terms
 from frugalbandits.core.session.waiting import duration
 from frugalbandits.errors import InputError, StateFormatError
@@ -165,7 +166,7 @@ class ContextualSession(Changing):
         kept = None if metadata is None else plain_copy(metadata)
         with self._lock:
             self._sweep()
-            allowed = self._allowed(among, exclude)
+            allowed = self._allowed(listed_names("among", among), listed_names("exclude", exclude))
             return self._hand_out(context, kept, allowed, self._to_keep(after), costs)
 
     def tell(self, id: int, reward: float | None = None, cost: float | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from frugalbandits.core.absence import LONGEST_REST, rest_after, stand_in
 from frugalbandits.core.carried import carried
 from frugalbandits.core.contract import EVENTS, Batch, Policy, Setting
 from frugalbandits.core.options import check_horizon, check_reference, cost_order
-from frugalbandits.core.planner import planner_of
+from frugalbandits.core.planner import form, planner_of
 from frugalbandits.core.quality import Quality, RelativeTo
 from frugalbandits.core.session.feedback import Decision
 from frugalbandits.core.session.history import KEPT, History
@@ -28,7 +28,14 @@ from frugalbandits.core.session.waiting import Waiting
 from frugalbandits.core.tally import Bills, Tally, new_bills
 from frugalbandits.errors import InputError
 
-__all__ = ["Handing"]
+__all__ = ["Handing", "Reach"]
+
+
+class Reach(NamedTuple):
+    """Which options may be used in a call: by number, and by rank of those that are not retired."""
+
+    options: list[bool]
+    ranks: list[bool]
 
 
 class Handing:
@@ -116,6 +123,7 @@ class Handing:
 
     def _look_around(self) -> None:
         """Note whether anything moves: only then is there more to look at than the batch."""
+        self._reached: dict[Any, Reach] = {}  # what calls may use, by what they said; see `Live._reach`
         if self._policy.minds_absence:
             self._state.usable[:] = [self._standing[option] == ACTIVE for option in self._ranked]
         self._hindered = (
@@ -155,18 +163,16 @@ class Handing:
         self._state.tally.pending[rank] += 1
         return Decision(id_, self._names[option], reason, metadata, wanted)
 
-    def _hand_out_among(self, metadata: Any, allowed: Sequence[bool], kept: int | None) -> Decision:
-        """Return the next decision for one of some options, by number; the option `kept` if it may be."""
+    def _hand_out_among(self, metadata: Any, reach: Reach, kept: int | None) -> Decision:
+        """Return the next decision for one of some options; the option `kept` if it may be."""
         if self._terms.time_to_live is not None:
             self._waiting.handed_out(self._next, self._clock())
-            if kept is None and not self._lost_at and all(allowed):
-                return self._hand_out(metadata)
-        if kept is not None and allowed[kept]:
+        if kept is not None and reach.options[kept]:
             self._repeats = min(self._repeats, 1)
             rank = self._rank_of[kept]
             wanted = self._wanted or rank not in self._ranks
             return self._deliver(rank, "kept: the option of an earlier decision", metadata, wanted)
-        mask = [allowed[option] for option in self._ranked]
+        mask = reach.ranks
         minds, rests = self._policy.minds_absence, bool(self._lost_at)
         if rests:
             resting = self._resting()
@@ -306,6 +312,8 @@ class Handing:
         if repriced is not None and hasattr(state, "bills"):
             for part in state.bills:
                 part[ranked.index(repriced)] = 0
+        if form(state) != form(self._state):
+            self._planner = planner_of(self._policy, state, self._rng)
         drawn = [*self._unconfirmed, *self._journal()]
         gone = [option for option in self._ranked if standing[option] == RETIRED]
         for option in gone:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from frugalbandits.core.options import check_names
 from frugalbandits.core.quality import RelativeTo
+from frugalbandits.core.session.handing import Reach
 from frugalbandits.core.session.history import Changes
 from frugalbandits.core.session.money import check_cost
-from frugalbandits.core.session.roster import Roster
+from frugalbandits.core.session.roster import Roster, listed_names
 from frugalbandits.core.session.taking import Taking
 from frugalbandits.core.session.terms import ACTIVE, PAUSED, RETIRED
 from frugalbandits.errors import InputError
 
 __all__ = ["LiveOptions"]
+
+_REMEMBERED = 256  # ways in which calls have limited the options
 
 
 class LiveOptions(Roster, Taking):
@@ -128,3 +133,19 @@ class LiveOptions(Roster, Taking):
                 if self._policy.minds_absence:
                     self._void()
                 self._look_around()
+
+    def _reach(self, among: Any, exclude: Any) -> Reach:
+        """Return which options may be used in a call, at least one."""
+        key = listed_names("among", among), listed_names("exclude", exclude)
+        # Most calls that leave something out leave out what others did.
+        try:
+            known = self._reached.get(key)
+        except TypeError:
+            known = None  # no names at all, which is said below
+        if known is None:
+            allowed = self._allowed(*key)
+            known = Reach(allowed, [allowed[option] for option in self._ranked])
+            if len(self._reached) == _REMEMBERED:
+                self._reached.clear()
+            self._reached[key] = known
+        return known

@@ -220,15 +220,15 @@ class Session(LiveOptions):
                 if free and not self._hindered:
                     return self._hand_out(kept)
                 self._sweep()
-                return self._hand_out_among(kept, self._allowed(among, exclude), self._to_keep(after))
+                return self._hand_out_among(kept, self._reach(among, exclude), self._to_keep(after))
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise InputError(f"n must be a whole number of decisions, 0 or more, but it is {n!r}")
         with self._lock:
             if free and not self._hindered:
                 return [self._hand_out(kept) for _ in range(n)]
             self._sweep()
-            allowed, option = self._allowed(among, exclude), self._to_keep(after)
-            return [self._hand_out_among(kept, allowed, option) for _ in range(n)]
+            reach, option = self._reach(among, exclude), self._to_keep(after)
+            return [self._hand_out_among(kept, reach, option) for _ in range(n)]
 
     def tell(self, id: int | str, reward: float | None = None, cost: float | None = None) -> None:
         """Report how good a decision was, as a number from 0 to 1, or what it cost, or both.

@@ -10,7 +10,7 @@ from frugalbandits.core.session.feedback import Decision
 from frugalbandits.core.session.terms import ACTIVE, RETIRED, STANDINGS
 from frugalbandits.errors import InputError, UnknownDecision, unknown_name
 
-__all__ = ["Roster"]
+__all__ = ["Roster", "listed_names"]
 
 
 class Roster:
@@ -36,10 +36,10 @@ class Roster:
             raise InputError(f"the option {name!r} was retired")
         return option
 
-    def _allowed(self, among: Any, exclude: Any) -> list[bool]:
+    def _allowed(self, among: tuple[Any, ...] | None, exclude: tuple[Any, ...] | None) -> list[bool]:
         """Return which options may be used in a call, at least one."""
-        chosen = None if among is None else self._chosen("among", among)
-        barred = frozenset[int]() if exclude is None else self._chosen("exclude", exclude)
+        chosen = None if among is None else frozenset(map(self._option, among))
+        barred = frozenset(map(self._option, exclude or ()))
         allowed = [
             standing == ACTIVE and option not in barred and (chosen is None or option in chosen)
             for option, standing in enumerate(self._standing)
@@ -59,11 +59,6 @@ class Roster:
         ]
         raise InputError(f"no option is left to choose from: {'; '.join([*told, *stand])}")
 
-    def _chosen(self, what: str, names: Any) -> frozenset[int]:
-        if isinstance(names, str) or not isinstance(names, Iterable):
-            raise InputError(f"{what} must be a list of names of options, but it is {names!r}")
-        return frozenset(self._option(name) for name in names)
-
     def _to_keep(self, after: Any) -> int | None:
         """Return the option of an earlier decision, as far as it is known; None: no wish."""
         if after is None:
@@ -75,3 +70,12 @@ class Roster:
             if 0 <= id_ < self._next:
                 return self._pending.get(id_)
         raise UnknownDecision(f"no decision has the id {after!r}")
+
+
+def listed_names(what: str, names: Any) -> tuple[Any, ...] | None:
+    """Return names of options as a tuple; None: all."""
+    if names is None:
+        return None
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"{what} must be a list of names of options, but it is {names!r}")
+    return tuple(names)

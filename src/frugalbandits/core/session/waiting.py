@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -83,12 +83,15 @@ class Waiting:
                 return
         self.live.append(Stretch(id_, now, now))
 
-    def overdue(self, now: float, decisions: int) -> Iterator[int]:
-        """Yield the ids whose time has come, and forget what else is kept of their stretches."""
-        if self.time_to_live is None:
-            return
+    def overdue(self, now: float, decisions: int) -> Iterable[int]:
+        """Return the ids whose time has come, and forget, as they are taken, what else is kept of them."""
         self.now = now = max(now, self.now)
-        while self.live and now - self.live[0].end > self.time_to_live:
+        if self.time_to_live is None or not self.live or now - self.live[0].end <= self.time_to_live:
+            return ()
+        return self._expire(now, decisions, self.time_to_live)
+
+    def _expire(self, now: float, decisions: int, time_to_live: float) -> Iterator[int]:
+        while self.live and now - self.live[0].end > time_to_live:
             stretch = self.live.popleft()
             until = self.live[0].first if self.live else decisions
             count = until - stretch.first
