@@ -28,9 +28,8 @@ def main(decisions: int) -> None:
                 engine.make(session._state, session._rng)
             whole = _session(session, decisions, features)
             alone = _policy(engine, session, decisions, features, options)
-            print(
-                f"{options:3} options, {features:3} features, {way:8}  session {whole:8.1f}  policy {alone:8.1f}"
-            )
+            what = f"{options:3} options, {features:3} features, {way:8}"
+            print(f"{what}  session {whole:8.1f}  policy {alone:8.1f}")
 
 
 def _session(session: fb.ContextualSession, decisions: int, features: int) -> float:
