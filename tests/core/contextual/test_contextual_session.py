@@ -46,7 +46,7 @@ def test_hard_queries_go_to_the_option_that_can_do_them():
     found = session.explain()
     easy, hard = (next(each for each in found.segments if each.name == name) for name in ("easy", "hard"))
     assert easy.spent / easy.decisions < 0.6 * hard.spent / hard.decisions
-    assert (easy.mostly, hard.mostly) == ("small", "large")
+    assert easy.mostly != "large" == hard.mostly
     assert found.spent < 0.8 * found.always_reference
     # Four standard errors of 1,500 rewards: 0.035.
     assert found.reached > 0.87 - 0.035

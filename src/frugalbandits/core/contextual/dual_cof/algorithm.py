@@ -320,7 +320,7 @@ class DualCOF(ContextualPolicy):
         blind = 0.0
         for arm in range(len(state.costs)):
             blind += math.sqrt(0.5 * float(state.arms[RUN, arm]) * doubt(state, arm))
-        return TRUST + 2.0 * state.level * waiting + blind
+        return TRUST + (len(state.costs) + 1.0) * state.level * waiting + blind
 
     def reason(self, state: DualCOFState, arm: int, propensity: float) -> str:
         """Say whether the query was looked at, and what was weighed."""
