@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = ["Account", "Waiter"]
 
 
@@ -11,7 +14,7 @@ __all__ = ["Account", "Waiter"]
 class Waiter:
     """A decision that waits for feedback: what its policy needs then, and what it was expected to cost."""
 
-    features: tuple[float, ...]
+    features: NDArray[np.float64]
     segment: str | None
     propensity: float
     cost: float

@@ -53,13 +53,17 @@ class Features:
 
     def numbers(self, value: Any) -> Floats:
         """Return the features of a query, checked."""
-        if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1:
+            features = value.copy()
+        elif isinstance(value, str | Mapping) or not isinstance(value, Iterable):
             raise InputError(f"the context must be {self.size} numbers, but it is {value!r}")
-        features = vector("features", value if isinstance(value, np.ndarray | list) else list(value))
+        else:
+            features = vector("features", value if isinstance(value, np.ndarray | list) else list(value))
         if len(features) != self.size:
             raise InputError(f"the context must have {self.size} features, but it has {len(features)}")
-        bad = np.flatnonzero(~(np.abs(features) <= LARGEST))
-        if bad.size:
+        # Written so that NaN is outside.
+        if not (features.min() >= -LARGEST and features.max() <= LARGEST):
+            bad = np.flatnonzero(~(np.abs(features) <= LARGEST))
             raise InputError(
                 f"features must be numbers up to {LARGEST:,.0f}, but features[{bad[0]}] is {features[bad[0]]}"
             )
@@ -205,14 +209,10 @@ class Encoder:
         features = getattr(context, "features", context)
         self._features = features if isinstance(features, Features | TextFeatures) else None
         given = self._segments.names if self._segments is not None else ()
+        self.features = 0 if self._features is None else self._features.size  # entries that are numbers
         self.names: dict[str, int] = {}
         for name in given if names is None else names:
             self.names[name] = len(self.names)
-
-    @property
-    def features(self) -> int:
-        """How many entries are numbers."""
-        return 0 if self._features is None else self._features.size
 
     @property
     def width(self) -> int:

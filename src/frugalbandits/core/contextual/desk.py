@@ -103,9 +103,9 @@ class Desk(Roster):
 
     def _query_costs(self, costs: Any) -> NDArray[np.float64]:
         """Return what this query would cost by option: the usual costs but where others are given."""
-        usual = self._setting.costs.copy()
         if costs is None:
-            return usual
+            return self._setting.costs
+        usual = self._setting.costs.copy()
         if isinstance(costs, Mapping):
             for name, cost in costs.items():
                 option = self._option(name, there=True)
@@ -141,7 +141,7 @@ class Desk(Roster):
             self._waiting.handed_out(id_, self._clock())
         self._pending[id_] = option
         price = float(prices[arm])
-        self._waiters[id_] = Waiter(tuple(features.tolist()), segment, propensity, price)
+        self._waiters[id_] = Waiter(features, segment, propensity, price)
         if metadata is not None:
             self._metadata[id_] = metadata
         self._count(option, segment, price, prices)
@@ -209,12 +209,17 @@ class Desk(Roster):
                 account.rewards += reward
 
     def _learn(
-        self, option: int, features: Sequence[float], segment: str | None, propensity: float, reward: float
+        self,
+        option: int,
+        features: NDArray[np.float64],
+        segment: str | None,
+        propensity: float,
+        reward: float,
     ) -> None:
         arm = self._arm_of.get(option)
         if arm is None:
             return  # it was retired: its account is all that is left of it
-        phi = self._encoder.encode(np.array(features), segment)
+        phi = self._encoder.encode(features, segment)
         self._engine.learn(self._state, phi, arm, propensity, reward)
 
     def _drop(self, id_: int) -> None:

@@ -205,7 +205,7 @@ class ContextualSession(Changing):
             features, segment = self._encoder.read(context)
             if self._encoder.admit(segment):
                 self._widen()
-            self._learn(known, features.tolist(), segment, 0.0, value)
+            self._learn(known, features, segment, 0.0, value)
             self._accounts[known].observed += 1
 
     def forget(self, id: int) -> None:

@@ -69,7 +69,7 @@ def written(desk: Desk) -> str:
             [
                 id_,
                 names[each],
-                list(desk._waiters[id_].features),
+                desk._waiters[id_].features.tolist(),
                 desk._waiters[id_].segment,
                 desk._waiters[id_].propensity,
                 desk._waiters[id_].cost,
@@ -271,7 +271,7 @@ def _load_waiting(desk: Desk, data: dict[str, Any], known: frozenset[str], decis
             broken(f"'pending' has the segment {short(segment)}")
         waiting.options[id_] = numbers[option("pending", row[1], known)]
         waiters[id_] = Waiter(
-            tuple(features),
+            np.array(features, np.float64),
             segment,
             amount("a propensity in 'pending'", row[4], 1e-12, 1.0),
             amount("a cost in 'pending'", row[5], 0.0, _MUCH),
