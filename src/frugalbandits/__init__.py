@@ -20,8 +20,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from frugalbandits._version import __version__
+from frugalbandits.core.contextual.context import Features, Segments, TextFeatures
 from frugalbandits.core.contextual.contract import ContextualPolicy
+from frugalbandits.core.contextual.dual_cof import DualCOF
+from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.contextual.registry import register_contextual
+from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.planner import WarmUp, warm_up
 from frugalbandits.core.policies.cof import COF
@@ -111,16 +115,20 @@ __all__ = [
     "Client",
     "Comparison",
     "Conflict",
+    "ContextualExplanation",
     "ContextualPolicy",
     "ContextualProblem",
     "ContextualResult",
+    "ContextualSession",
     "Decision",
     "Departure",
     "DiscountedTSCS",
     "Drift",
+    "DualCOF",
     "Empirical",
     "Expired",
     "Explanation",
+    "Features",
     "HorizonWarning",
     "InputError",
     "MixCS",
@@ -136,10 +144,12 @@ __all__ = [
     "RestartingUCBCS",
     "Result",
     "RewardModel",
+    "Segments",
     "ServiceUnavailable",
     "Session",
     "StateFormatError",
     "StoreUnavailable",
+    "TextFeatures",
     "ToldBefore",
     "TwoPoint",
     "UnknownDecision",

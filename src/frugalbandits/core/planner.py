@@ -18,9 +18,9 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -30,7 +30,18 @@ from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.core.registry import policies, resolve
 from frugalbandits.core.tables import text_table
 
-__all__ = ["PATIENCE", "How", "Planner", "WarmUp", "Warmed", "form", "made_ready", "planner_of", "warm_up"]
+__all__ = [
+    "PATIENCE",
+    "How",
+    "Planner",
+    "WarmUp",
+    "Warmed",
+    "form",
+    "made_ready",
+    "planner_of",
+    "shared_planner",
+    "warm_up",
+]
 
 #: Plans in plain Python before machine code is ordered: short programs should not pay for a compiler.
 PATIENCE = 20
@@ -54,11 +65,15 @@ class Planner:
             batch: Batch = code(state, rng)
             return batch
         if self._left > 0:
-            self._left -= 1
-            if self._left == 0:
-                _workshop.order(self, state, rng)
+            self._count(state, rng)
         plain: Batch = self._plain(state, rng)
         return plain
+
+    def _count(self, state: Any, rng: Any) -> None:
+        """Count a plan in plain Python; the last one of them orders machine code."""
+        self._left -= 1
+        if self._left == 0:
+            _workshop.order(self, state, rng)
 
     @property
     def compiled(self) -> bool:
@@ -73,18 +88,23 @@ class Planner:
         return made
 
 
+P = TypeVar("P", bound=Planner)
 _planners: dict[Hashable, Planner] = {}
 _registering = threading.Lock()
 
 
 def planner_of(policy: Policy, state: Any, rng: Any) -> Planner:
     """Return the planner for a policy of this kind and states of this form."""
-    plan = type(policy).plan
-    key = (plan, form(state), type(rng))
+    return shared_planner(Planner, type(policy).plan, state, rng)
+
+
+def shared_planner(kind: Callable[[Any, int], P], plan: Any, state: Any, rng: Any) -> P:
+    """Return the one planner of a kind for this function and states of this form."""
+    key = (kind, plan, form(state), type(rng))
     with _registering:
         if key not in _planners:
-            _planners[key] = Planner(plan, PATIENCE if _is_data(state) else 0)
-        return _planners[key]
+            _planners[key] = kind(plan, PATIENCE if _is_data(state) else 0)
+        return cast(P, _planners[key])
 
 
 def _is_data(value: Any) -> bool:

@@ -6,6 +6,7 @@ A contextual policy answers one query at a time and learns from one reward at a 
 - ``choose(state, phi, costs, usable, rng)`` counts a decision and returns which option takes this query, and
   with which probability it did;
 - ``learn(state, phi, arm, propensity, reward)`` folds in one reward; it may come late, in any order, never.
+  The propensity is what `choose` said, or 0 for a use that was no decision of the policy.
 
 `phi` is the encoded query: 1, then the features, then one entry for each segment (see `context`). The bar is
 on the average over queries: minimise the mean cost subject to a mean quality of at least B, where B is the
@@ -97,6 +98,18 @@ class ContextualPolicy(ABC):
     @abstractmethod
     def beliefs(self, state: Any) -> Beliefs:
         """Say what is held of the average over queries so far."""
+
+    def reason(self, state: Any, arm: int, propensity: float) -> str:
+        """Say in a few words why an option takes the query that was chosen for last."""
+        return "chosen for this query"
+
+    def range_of(self, setting: ContextualSetting) -> dict[str, tuple[float, float]]:
+        """Return the least and the greatest value of each array of the state, by name, for stored states."""
+        return {}
+
+    def contradiction(self, state: Any) -> str | None:
+        """Say what is wrong with a stored state whose values are in range; None: nothing."""
+        return None
 
     @abstractmethod
     def widened(self, state: Any, width: int) -> Any:

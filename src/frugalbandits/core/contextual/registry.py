@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from frugalbandits.core.contextual.contract import ContextualPolicy
+from frugalbandits.core.contextual.dual_cof import DualCOF
 from frugalbandits.errors import InputError, unknown_name
 
 __all__ = ["contextual_policies", "contextual_title", "register_contextual", "resolve_contextual"]
@@ -37,6 +38,9 @@ def register_contextual(name: str, policy: ContextualPolicy, title: str | None =
     if name in _REGISTRY:
         raise InputError(f"a contextual policy called {name!r} is registered already")
     _REGISTRY[name] = _Entry(policy, name if title is None else title)
+
+
+register_contextual("dual-cof", DualCOF(), "DualCOF")
 
 
 def contextual_policies() -> tuple[str, ...]:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
-from typing import Any, SupportsIndex
+from typing import Any
 
 from frugalbandits.core.options import check_names
 from frugalbandits.core.quality import RelativeTo
-from frugalbandits.core.session.feedback import Decision
 from frugalbandits.core.session.handing import Reach
 from frugalbandits.core.session.history import Changes
 from frugalbandits.core.session.money import check_cost
+from frugalbandits.core.session.roster import Roster, listed_names
 from frugalbandits.core.session.taking import Taking
-from frugalbandits.core.session.terms import ACTIVE, PAUSED, RETIRED, STANDINGS
-from frugalbandits.errors import InputError, UnknownDecision, unknown_name
+from frugalbandits.core.session.terms import ACTIVE, PAUSED, RETIRED
+from frugalbandits.errors import InputError
 
 __all__ = ["LiveOptions"]
 
 _REMEMBERED = 256  # ways in which calls have limited the options
 
 
-class LiveOptions(Taking):
+class LiveOptions(Roster, Taking):
     """The part of a session that deals with its options."""
 
     def set_cost(self, option: str, cost: float) -> None:
@@ -123,6 +121,9 @@ class LiveOptions(Taking):
         with self._lock:
             return self._history.listed()
 
+    def _there(self) -> tuple[str, ...]:
+        return self._by_rank
+
     def _stand(self, option: str, standing: int, kind: str, words: str) -> None:
         with self._lock:
             known = self._option(option, there=True)
@@ -133,70 +134,18 @@ class LiveOptions(Taking):
                     self._void()
                 self._look_around()
 
-    def _option(self, name: Any, there: bool = False) -> int:
-        """Return the number of an option; `there`: which is not retired."""
-        if not isinstance(name, str):
-            raise InputError(f"an option is called by its name, but this is {name!r}")
-        if name not in self._names:
-            raise unknown_name("option", name, self._by_rank)
-        option = self._names.index(name)
-        if there and self._standing[option] == RETIRED:
-            raise InputError(f"the option {name!r} was retired")
-        return option
-
     def _reach(self, among: Any, exclude: Any) -> Reach:
         """Return which options may be used in a call, at least one."""
-        key = _listed("among", among), _listed("exclude", exclude)
+        key = listed_names("among", among), listed_names("exclude", exclude)
         # Most calls that leave something out leave out what others did.
         try:
             known = self._reached.get(key)
         except TypeError:
             known = None  # no names at all, which is said below
         if known is None:
-            known = self._reach_of(*key)
+            allowed = self._allowed(*key)
+            known = Reach(allowed, [allowed[option] for option in self._ranked])
             if len(self._reached) == _REMEMBERED:
                 self._reached.clear()
             self._reached[key] = known
         return known
-
-    def _reach_of(self, among: tuple[Any, ...] | None, exclude: tuple[Any, ...] | None) -> Reach:
-        chosen = None if among is None else frozenset(map(self._option, among))
-        barred = frozenset(map(self._option, exclude or ()))
-        allowed = [
-            standing == ACTIVE and option not in barred and (chosen is None or option in chosen)
-            for option, standing in enumerate(self._standing)
-        ]
-        if any(allowed):
-            return Reach(allowed, [allowed[option] for option in self._ranked])
-        if ACTIVE not in self._standing:
-            raise InputError(
-                f"every option is paused: {', '.join(map(repr, self._by_rank))}; resume one of them first"
-            )
-        given = {"among": among, "exclude": exclude}
-        told = [f"{what} is {sorted(names)!r}" for what, names in given.items() if names is not None]
-        stand = [
-            f"{name!r} is {STANDINGS[standing]}"
-            for name, standing in zip(self._names, self._standing, strict=True)
-            if standing != ACTIVE
-        ]
-        raise InputError(f"no option is left to choose from: {'; '.join([*told, *stand])}")
-
-    def _to_keep(self, after: Any) -> int | None:
-        """Return the option of an earlier decision, as far as it is known; None: no wish."""
-        if after is None:
-            return None
-        if isinstance(after, Decision):
-            return self._option(after.option)
-        if not isinstance(after, bool) and isinstance(after, SupportsIndex):
-            id_ = operator.index(after)
-            if 0 <= id_ < self._next:
-                return self._pending.get(id_)
-        raise UnknownDecision(f"no decision has the id {after!r}")
-
-
-def _listed(what: str, names: Any) -> tuple[Any, ...] | None:
-    if names is None:
-        return None
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f"{what} must be a list of names of options, but it is {names!r}")
-    return tuple(names)

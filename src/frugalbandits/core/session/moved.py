@@ -18,7 +18,16 @@ from frugalbandits.core.session.terms import ACTIVE, RETIRED, STANDINGS, Terms, 
 from frugalbandits.core.session.waiting import BILLS, PARTS, REMEMBERED, Expiry, Stretch, Waiting
 from frugalbandits.errors import InputError
 
-__all__ = ["Moved", "load_moved", "moved_of"]
+__all__ = [
+    "Moved",
+    "load_history",
+    "load_moved",
+    "load_waiting",
+    "moved_of",
+    "parts_of",
+    "waiting_of",
+    "word_of",
+]
 
 MOST = 2**53
 _LARGEST = 1e300
@@ -61,19 +70,24 @@ def moved_of(session: Handing, money: Money) -> dict[str, Any]:
             "bills": list(money.bills),
             **{name: list(getattr(money, name)) for name in _SUMS},
         },
-        "waiting": {
-            "billed": sorted(waiting.billed),
-            "owed": [[id_, names[each]] for id_, each in sorted(waiting.owed.items()) if id_ >= since],
-            "live": [list(each) for each in waiting.live],
-            "expired": [[*each[:4], f"{each.which:x}"] for each in waiting.expired],
-            "now": waiting.now,
-            "late": waiting.late,
-            "latest": waiting.latest,
-        },
+        "waiting": waiting_of(waiting, names, since),
         "changes": [list(each) for each in session._history.changes],
         "changes_in_all": session._history.total,
         "kept": session._kept,
         "unconfirmed": [list(each) for each in session._unconfirmed],
+    }
+
+
+def waiting_of(waiting: Waiting, names: list[str], since: int) -> dict[str, Any]:
+    """Return what is waited for as plain values; bills of decisions before `since` can come no more."""
+    return {
+        "billed": sorted(waiting.billed),
+        "owed": [[id_, names[each]] for id_, each in sorted(waiting.owed.items()) if id_ >= since],
+        "live": [list(each) for each in waiting.live],
+        "expired": [[*each[:4], f"{each.which:x}"] for each in waiting.expired],
+        "now": waiting.now,
+        "late": waiting.late,
+        "latest": waiting.latest,
     }
 
 
@@ -86,9 +100,9 @@ def load_moved(data: Any, names: list[str], costs: list[float], decisions: int, 
         money, waiting = Money(costs), Waiting(None)
         standing = [ACTIVE] * count
         return Moved(terms, standing, [0] * count, {}, {}, money, waiting, History(), 0, [])
-    data = _parts("moved", data)
+    data = parts_of("moved", data)
     terms = _terms(data.get("terms"))
-    standing = [_word("standing", each, STANDINGS) for each in listed("standing", data.get("standing"))]
+    standing = [word_of("standing", each, STANDINGS) for each in listed("standing", data.get("standing"))]
     if len(standing) != count or all(each == RETIRED for each in standing):
         broken(f"'standing' is {short(data['standing'])} for {count} options")
     numbers = {name: number for number, name in enumerate(names)}
@@ -107,23 +121,25 @@ def load_moved(data: Any, names: list[str], costs: list[float], decisions: int, 
             for name, at in rows("lost_at", data.get("lost_at"), 2)
         },
         money=_money(data.get("money"), costs, decisions),
-        waiting=_waiting(data.get("waiting"), terms, numbers, decisions),
-        history=_history(data, known, decisions),
+        waiting=load_waiting(data.get("waiting"), terms, numbers, decisions),
+        history=load_history(data, known, decisions),
         kept=whole("'kept'", data.get("kept"), 0, min(events, KEPT)),
         unconfirmed=[
-            (EVENTS[_word("unconfirmed", kind, EVENTS)], option("unconfirmed", name, there))
+            (EVENTS[word_of("unconfirmed", kind, EVENTS)], option("unconfirmed", name, there))
             for kind, name in rows("unconfirmed", data.get("unconfirmed"), 2)
         ],
     )
 
 
-def _parts(what: str, value: Any) -> dict[str, Any]:
+def parts_of(what: str, value: Any) -> dict[str, Any]:
+    """Return a dictionary."""
     if not isinstance(value, dict):
         broken(f"{what!r} is {short(value)}")
     return value
 
 
-def _word(what: str, value: Any, words: tuple[str, ...]) -> int:
+def word_of(what: str, value: Any, words: tuple[str, ...]) -> int:
+    """Return the place of a word among those that it may be."""
     if not isinstance(value, str) or value not in words:
         broken(f"{what!r} has the entry {short(value)}")
     return words.index(value)
@@ -137,7 +153,7 @@ def _counts(what: str, value: Any, length: int, most: int) -> list[int]:
 
 
 def _terms(data: Any) -> Terms:
-    parts = _parts("terms", data)
+    parts = parts_of("terms", data)
     if set(parts) != set(Terms._fields):
         broken(f"'terms' is {short(data)}")
     memory = parts["memory"]
@@ -150,7 +166,7 @@ def _terms(data: Any) -> Terms:
 
 
 def _money(data: Any, costs: list[float], decisions: int) -> Money:
-    parts = _parts("money", data)
+    parts = parts_of("money", data)
     count = len(costs)
     money = Money(costs)
     money.units = [
@@ -187,8 +203,9 @@ def _money(data: Any, costs: list[float], decisions: int) -> Money:
     return money
 
 
-def _waiting(data: Any, terms: Terms, numbers: dict[str, int], decisions: int) -> Waiting:
-    parts = _parts("waiting", data)
+def load_waiting(data: Any, terms: Terms, numbers: dict[str, int], decisions: int) -> Waiting:
+    """Return what is waited for, checked."""
+    parts = parts_of("waiting", data)
     waiting = Waiting(terms.time_to_live)
     known = frozenset(numbers)
     ids = [
@@ -243,7 +260,8 @@ def _bits(text: Any) -> int:
     return int(text, 16)
 
 
-def _history(data: dict[str, Any], known: frozenset[str], decisions: int) -> History:
+def load_history(data: dict[str, Any], known: frozenset[str], decisions: int) -> History:
+    """Return what was changed, checked."""
     changes = []
     for at, kind, name, words in rows("changes", data.get("changes"), 4):
         if not isinstance(words, str) or len(words) > _WORDS:
@@ -251,7 +269,7 @@ def _history(data: dict[str, Any], known: frozenset[str], decisions: int) -> His
         changes.append(
             Change(
                 whole("a decision in 'changes'", at, 0, decisions),
-                KINDS[_word("changes", kind, KINDS)],
+                KINDS[word_of("changes", kind, KINDS)],
                 None if name is None else option("changes", name, known),
                 words,
             )

@@ -41,6 +41,7 @@ __all__ = [
     "dump",
     "dump_policy",
     "load",
+    "signed",
 ]
 
 FORMAT = "frugalbandits-session"
@@ -90,7 +91,7 @@ def _with_floats(value: Any) -> Any:
 
 def load(text: str, policy: Policy | None = None) -> Stored:
     """Return what a stored state says, or say why it is none; `policy` may be of a kind not registered."""
-    data = _signed(text)
+    data = signed(text, FORMAT, VERSION)
     version = data["version"]
     names = texts("names", data.get("names"))
     known = frozenset(names)
@@ -147,26 +148,26 @@ def load(text: str, policy: Policy | None = None) -> Stored:
     )
 
 
-def _signed(text: str) -> dict[str, Any]:
-    """Return the parts of a text that is whole, ours, and of a version that is known."""
+def signed(text: str, form: str, newest: int) -> dict[str, Any]:
+    """Return the parts of a text that is whole, of our form, and of a version that is known."""
     try:
         data = json.loads(text)
         # RecursionError: nested deeper than Python goes; ValueError: also a number of thousands of digits.
     except (ValueError, TypeError, RecursionError) as error:
         raise StateFormatError(f"this is not a whole session state: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise StateFormatError(f"this is not a session state: its format is not {FORMAT!r}")
+    if not isinstance(data, dict) or data.get("format") != form:
+        raise StateFormatError(f"this is not a session state: its format is not {form!r}")
     version = data.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise StateFormatError(f"the session state has no valid version: {short(version)}")
-    if version > VERSION:
+    if version > newest:
         raise StateFormatError(
-            f"the session state has format version {version}, but this release reads up to {VERSION}; "
+            f"the session state has format version {version}, but this release reads up to {newest}; "
             "it was written by a later release"
         )
-    signed = data.pop("checksum", None)
+    written = data.pop("checksum", None)
     try:
-        fits = signed == checksum(data)
+        fits = written == checksum(data)
     except (OverflowError, RecursionError):  # a whole number that no float can hold, or very deep nesting
         fits = False
     if not fits:

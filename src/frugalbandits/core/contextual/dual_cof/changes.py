@@ -1,0 +1,99 @@
+"""The state of DualCOF for wider queries, and for other options or prices."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from frugalbandits.core.contextual.dual_cof.model import SLOPE, solve_all
+from frugalbandits.core.contextual.dual_cof.state import (
+    DRIFT,
+    DUE,
+    FIRST_PRICE,
+    FLOOR,
+    HIGH,
+    LOW,
+    NUMBERS,
+    PRICE,
+    QUALITY,
+    RATE,
+    ROBUST,
+    ROWS,
+    SPENT,
+    DualCOFState,
+)
+
+__all__ = ["carried_state", "contradiction", "widened_state"]
+
+
+def widened_state(state: DualCOFState, width: int) -> DualCOFState:
+    """Return the state for queries with more segments at their end."""
+    arms, before = state.moments.shape
+    if width <= before:
+        return state
+    inverse, gram = np.zeros((arms, width, width)), np.zeros((arms, width, width))
+    inverse[:, :before, :before], gram[:, :before, :before] = state.inverse, state.gram
+    for j in range(before, width):
+        inverse[:, j, j] = 1.0 / SLOPE
+    more = width - before
+    return state._replace(
+        inverse=inverse,
+        gram=gram,
+        moments=np.pad(state.moments, ((0, 0), (0, more))),
+        prior=np.pad(state.prior, ((0, 0), (0, more))),
+        theta=np.pad(state.theta, ((0, 0), (0, more))),
+        ridge=np.pad(state.ridge, (0, more), constant_values=SLOPE),
+        queries=np.pad(state.queries, ((0, 0), (0, more))),
+    )
+
+
+def carried_state(state: DualCOFState, fresh: DualCOFState, origin: list[int]) -> DualCOFState:
+    """Fill a fresh state with what was seen of the options that stay; lambda is the same in units of cost."""
+    fresh.ridge[:] = state.ridge
+    # Of an option that is new, the pool says what can be said: slopes, and the mean of the levels.
+    fresh.prior[:] = state.prior.mean(axis=0)
+    for option, place in enumerate(origin):
+        if place >= 0:
+            fresh.gram[option] = state.gram[place]
+            fresh.moments[option] = state.moments[place]
+            fresh.prior[option] = state.prior[place]
+            fresh.arms[:, option] = state.arms[:, place]
+    first = fresh.numbers[FIRST_PRICE]
+    fresh.queries[:] = state.queries
+    fresh.numbers[:NUMBERS] = state.numbers
+    rescaled = state.unit / fresh.unit
+    shift = math.log(rescaled)
+    for entry in (PRICE, LOW, HIGH):
+        fresh.numbers[entry] += shift
+    fresh.numbers[SPENT] *= rescaled
+    fresh.numbers[FIRST_PRICE] = first
+    fresh.numbers[DUE] = 0.0
+    solve_all(fresh)
+    return fresh
+
+
+def contradiction(state: DualCOFState) -> str | None:
+    """Say what in a stored state cannot be: decisions would go astray, or numbers run out of range."""
+    numbers, arms = state.numbers, state.arms
+    if np.abs(numbers[[PRICE, LOW, HIGH, FIRST_PRICE]]).max() > 600.0 or abs(numbers[DRIFT]) > 1.0:
+        return f"'numbers' of the state has a price of e to the {numbers[PRICE]}"
+    others = [entry for entry in range(NUMBERS) if entry not in (PRICE, LOW, HIGH, FIRST_PRICE, DRIFT)]
+    if numbers[others].min() < 0.0:
+        return f"'numbers' of the state has the value {numbers[others].min()}"
+    if arms[[row for row in range(ROWS) if row != ROBUST]].min() < 0.0 or arms[QUALITY].max() > 1.0:
+        return "'arms' of the state has a count below 0, or a quality above 1"
+    if arms[[RATE, FLOOR]].sum(axis=1).max() > 0.5:
+        return "'arms' of the state tries options more often than that can be"
+    if not np.array_equal(state.gram, state.gram.transpose(0, 2, 1)):
+        return "'gram' of the state is not symmetric"
+    exact = np.array([matrix + np.diag(state.ridge) for matrix in state.gram])
+    try:
+        np.linalg.cholesky(exact)
+        inverse = np.linalg.inv(exact)
+    except np.linalg.LinAlgError:
+        return "'gram' of the state is no sum of squares"
+    scale = np.abs(inverse).max() + 1e-300
+    if not np.allclose(inverse, state.inverse, rtol=1e-4, atol=1e-6 * scale):
+        return "'inverse' of the state is not that of 'gram'"
+    return None
