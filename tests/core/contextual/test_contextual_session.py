@@ -190,7 +190,7 @@ def test_bad_input_is_named_and_changes_nothing(call, kind, words):
         ({"alpha": 1.0}, "alpha"),
         ({"context": None}, "context must be"),
         ({"policy": "dual-cop"}, "dual-cof"),
-        ({"policy": 3}, "a policy is a name"),
+        ({"policy": 3}, "a contextual policy is a registered name"),
         ({"memory": "auto"}, "memory must be None or a number"),
         ({"memory": 0}, "memory"),
         ({"seed": -1}, "seed"),

@@ -157,6 +157,7 @@ class ContextualSession(Changing):
 
         Examples
         --------
+        >>> from frugalbandits.core.contextual.context import Features
         >>> session = ContextualSession({"small": 0.2, "large": 3.0}, alpha=0.05, context=Features(1), seed=0)
         >>> session.ask([0.7], costs={"large": 9.0}, metadata={"request": 17}).metadata
         {'request': 17}
@@ -196,6 +197,7 @@ class ContextualSession(Changing):
 
         Examples
         --------
+        >>> from frugalbandits.core.contextual.context import Features
         >>> session = ContextualSession({"small": 0.2, "large": 3.0}, alpha=0.05, context=Features(1))
         >>> session.observe([0.7], "large", reward=1.0)
         """
