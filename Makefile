@@ -11,7 +11,7 @@ run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, fi
 	$(BIN)/frugal reproduce all --quick --out out/reproduction-quick
 
 test: $(VENV)/.installed $(VENV)/.browser lint ## everything that must pass before a change lands
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3
 	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py -m "not slow"
 	$(MAKE) litellm
 
