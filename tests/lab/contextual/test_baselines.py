@@ -24,6 +24,7 @@ from frugalbandits.errors import InputError
 from frugalbandits.lab.contextual import BASELINES
 from frugalbandits.lab.contextual.baselines import (
     BatchedGLRCOF,
+    BatchedMixCS,
     BatchedVOICS,
     LinearTSCS,
     LinUCB,
@@ -151,6 +152,19 @@ def test_a_batch_policy_waits_for_late_feedback_as_a_session_does(kind, policy):
             session.tell(ids[time - 16], told[time].reward)
 
 
+@pytest.mark.parametrize("bar", BARS)
+def test_a_mix_is_that_of_a_session(bar):
+    problem = small(6, bar, queries=50)
+    played = play(problem, BatchedMixCS(), 250, 4)
+    costs = dict(zip(problem.names, problem.option_cost.tolist(), strict=True))
+    session = fb.Session(costs, quality=problem.quality, policy="mix-cs", memory=None)
+    session._rng = np.random.default_rng(np.random.SeedSequence(4, spawn_key=(0,)).spawn(4)[0])
+    for asked, told in zip(played.asked, played.told, strict=True):
+        decision = session.ask()
+        assert decision.option == problem.names[asked.arm]
+        session.tell(decision.id, told.reward)
+
+
 @pytest.mark.parametrize("name", BASELINES)
 def test_what_a_baseline_cannot_do_it_says(name):
     policy = resolve_contextual(name)
@@ -172,6 +186,7 @@ def test_settings_are_checked():
         (lambda: LinearTSCS(width=-1), "width must be above 0, but it is -1"),
         (lambda: VirtualQueue(tradeoff=float("inf")), "tradeoff must be finite, but it is inf"),
         (lambda: SquareCB(cap=0), "cap must be above 0, but it is 0"),
+        (lambda: BatchedMixCS(by_segment=True), "MIX-CS by segment would hold the bar in each of them"),
         (lambda: BatchedVOICS(by_segment="yes"), "by_segment must be True or False, but it is 'yes'"),
     ]:
         with pytest.raises(InputError, match=re.escape(said)):

@@ -14,14 +14,17 @@ from frugalbandits.core.contract import Policy, Setting
 from frugalbandits.core.jit import inlined
 from frugalbandits.core.options import cost_order
 from frugalbandits.core.policies.glr_cof import GLRCOF
+from frugalbandits.core.policies.mix_cs import MixCS
 from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.core.settings import check_flag
 from frugalbandits.core.tally import add
+from frugalbandits.errors import InputError
 from frugalbandits.lab.contextual.baselines.common import Baseline
 
-__all__ = ["Batched", "BatchedGLRCOF", "BatchedVOICS"]
+__all__ = ["Batched", "BatchedGLRCOF", "BatchedMixCS", "BatchedVOICS"]
 
 _plan_glr_cof: Any = GLRCOF.plan
+_plan_mix_cs: Any = MixCS.plan
 _plan_voi_cs: Any = VOICS.plan
 
 
@@ -126,6 +129,15 @@ def choose_voi_cs(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Ch
     return hand_out(part.tally, state.seats, state.place[s], state.arms[s], usable)
 
 
+@inlined
+def choose_mix_cs(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+    """Hand out what MIX-CS has planned."""
+    part = state.parts[0]
+    if is_used_up(state.place[0]):
+        take(state.place[0], state.arms[0], _plan_mix_cs(part, rng))
+    return hand_out(part.tally, state.seats, state.place[0], state.arms[0], usable)
+
+
 @dataclass(frozen=True)
 class Batched(Baseline):
     """A batch policy that is asked a query at a time.
@@ -195,3 +207,19 @@ class BatchedVOICS(Batched):
 
     def policy(self) -> Policy:
         return VOICS()
+
+
+@dataclass(frozen=True)
+class BatchedMixCS(Batched):
+    """MIX-CS, which looks at no query and holds the average at the bar by a mix of two options."""
+
+    title: ClassVar[str] = "MIX-CS, for all queries: the cheapest mix of two options"
+    choose: ClassVar[Any] = staticmethod(choose_mix_cs)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.by_segment:
+            raise InputError("MIX-CS by segment would hold the bar in each of them, which nobody asked for")
+
+    def policy(self) -> Policy:
+        return MixCS()
