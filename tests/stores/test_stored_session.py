@@ -335,11 +335,11 @@ def test_what_is_noticed_by_several_is_one_line(address):
         one.catch_up()
         two.catch_up()
         alarms = [change for change in one.changes() if change.kind == "alarm"]
-        # What is read when decides whether one fall is noticed at once or in two steps; each step is one line.
+        # One fall may be noticed in two steps, as it happens to be read; each step is one line.
         falls = [re.findall(r"[\d.]+", alarm.words) for alarm in alarms]
         assert {alarm.option for alarm in alarms} == {"small"}
-        assert (falls[0][0], falls[-1][1]) == ("1", "0")
-        assert all(before[1] == after[0] for before, after in itertools.pairwise(falls))
+        assert sum(float(before) > 0.9 for before, _ in falls) == 1
+        assert all(first[1] == then[0] for first, then in itertools.pairwise(falls))
         assert one.changes()[-1:] == two.changes()[-1:]
 
 
