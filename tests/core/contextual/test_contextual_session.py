@@ -79,15 +79,6 @@ def test_a_stored_session_goes_on_exactly():
     assert str(again.changes()).count("paused") == 1
 
 
-def test_a_session_in_plain_python_is_the_session_compiled():
-    plain, compiled = made(), made()
-    compiled._engine = type(compiled._engine)((type(plain._policy).choose, type(plain._policy).learn), 0)
-    compiled._engine.make(compiled._state, compiled._rng)
-    assert compiled._engine.compiled
-    assert fed(plain, 300) == fed(compiled, 300)
-    assert plain.to_json() == compiled.to_json()
-
-
 def test_some_options_may_be_out_of_reach():
     session = made()
     query = ("easy", [0.0, 1.0])
