@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import pickle
-import re
 import threading
 import time
 from types import SimpleNamespace
@@ -321,6 +319,8 @@ def test_what_is_noticed_by_several_is_one_line(address):
         shop(address, costs={"small": 0.2, "large": 3.0}) as one,
         shop(address, costs={"small": 0.2, "large": 3.0}) as two,
     ):
+        for session in (one, two):
+            keeping.keeper_of(session.store).detach(session)  # they read when told to, and at no other time
         for turn in range(1_200):
             session = (one, two)[turn % 2]
             good = turn < 600
@@ -335,11 +335,7 @@ def test_what_is_noticed_by_several_is_one_line(address):
         one.catch_up()
         two.catch_up()
         alarms = [change for change in one.changes() if change.kind == "alarm"]
-        # One fall may be noticed in two steps, as it happens to be read; each step is one line.
-        falls = [re.findall(r"[\d.]+", alarm.words) for alarm in alarms]
-        assert {alarm.option for alarm in alarms} == {"small"}
-        assert sum(float(before) > 0.9 for before, _ in falls) == 1
-        assert all(first[1] == then[0] for first, then in itertools.pairwise(falls))
+        assert len(alarms) == 1 and alarms[0].option == "small"
         assert one.changes()[-1:] == two.changes()[-1:]
 
 

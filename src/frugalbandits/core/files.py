@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, StateFormatError
 
-__all__ = ["check_writable", "make_folder", "write_text", "written_whole"]
+__all__ = ["check_writable", "make_folder", "read_with", "write_text", "written_whole"]
+
+Made = TypeVar("Made")
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -82,6 +85,18 @@ def write_text(path: str | os.PathLike[str], text: str, durable: bool = False) -
         raise InputError(f"cannot write {str(path)!r}: {wrong!r} has no form in UTF-8") from error
     with written_whole(path, durable) as temporary:
         temporary.write_bytes(encoded)
+
+
+def read_with(made_of: Callable[[str], Made], path: str | os.PathLike[str]) -> Made:
+    """Return what a function makes of the text of a session's file; every error names the file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the session file {str(path)!r}: {error}") from error
+    try:
+        return made_of(text)
+    except StateFormatError as error:
+        raise StateFormatError(f"{str(path)!r}: {error}") from error
 
 
 def _sync(path: Path) -> None:

@@ -22,7 +22,7 @@ from frugalbandits.core.session.money import check_cost
 from frugalbandits.core.session.roster import Roster
 from frugalbandits.core.session.terms import ACTIVE, RETIRED
 from frugalbandits.core.session.waiting import Waiting
-from frugalbandits.errors import Expired, InputError, ToldBefore
+from frugalbandits.errors import Expired, InputError
 
 __all__ = ["Desk"]
 
@@ -173,20 +173,8 @@ class Desk(Roster):
     def _take_in(self, entries: list[Told]) -> None:
         """Fold in what is told, or raise an error before anything is."""
         self._sweep()
-        rewards: dict[int, float] = {}
-        costs: dict[int, float] = {}
         try:
-            for entry in entries:
-                if entry.reward is not None:
-                    id_ = self._waiting.for_reward(entry.id, self._next)
-                    if id_ in rewards:
-                        raise ToldBefore(f"decision {id_} stands twice in what is told")
-                    rewards[id_] = entry.reward
-                if entry.cost is not None:
-                    id_ = self._waiting.for_bill(entry.id, self._next)
-                    if id_ in costs:
-                        raise ToldBefore(f"the cost of decision {id_} stands twice in what is told")
-                    costs[id_] = entry.cost
+            rewards, costs = self._waiting.told_of(entries, self._next)
         except Expired as error:
             self._waiting.came_late(error)
             raise

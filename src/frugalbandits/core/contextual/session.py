@@ -16,7 +16,7 @@ from frugalbandits.core.contextual.contract import ContextualPolicy
 from frugalbandits.core.contextual.explaining import explained
 from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.contextual.registry import resolve_contextual
-from frugalbandits.core.files import write_text
+from frugalbandits.core.files import read_with, write_text
 from frugalbandits.core.options import check_options
 from frugalbandits.core.quality import Quality, check_quality
 from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy, told, told_of_many
@@ -24,7 +24,7 @@ from frugalbandits.core.session.money import check_cost
 from frugalbandits.core.session.roster import listed_names
 from frugalbandits.core.session.terms import check_terms
 from frugalbandits.core.session.waiting import duration
-from frugalbandits.errors import InputError, StateFormatError
+from frugalbandits.errors import InputError
 
 __all__ = ["ContextualSession"]
 
@@ -246,14 +246,7 @@ class ContextualSession(Changing):
     @classmethod
     def load(cls, path: str | Path) -> ContextualSession:
         """Read a session that `save` wrote."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read the session file {str(path)!r}: {error}") from error
-        try:
-            return cls.from_json(text)
-        except StateFormatError as error:
-            raise StateFormatError(f"{str(path)!r}: {error}") from error
+        return read_with(cls.from_json, path)
 
     def __repr__(self) -> str:
         return f"ContextualSession({self._label!r}, {len(self._options)} options, {self._next:,} decisions)"

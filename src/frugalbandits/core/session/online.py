@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from frugalbandits.core.contract import Policy
-from frugalbandits.core.files import write_text
+from frugalbandits.core.files import read_with, write_text
 from frugalbandits.core.options import check_options
 from frugalbandits.core.quality import Quality, check_quality
 from frugalbandits.core.registry import resolve
@@ -30,7 +30,7 @@ from frugalbandits.core.session.feedback import Decision, checked_reward, plain_
 from frugalbandits.core.session.live import LiveOptions
 from frugalbandits.core.session.money import check_cost
 from frugalbandits.core.session.terms import check_promise, check_terms
-from frugalbandits.errors import HorizonWarning, InputError, StateFormatError
+from frugalbandits.errors import HorizonWarning, InputError
 
 __all__ = ["Session"]
 
@@ -347,14 +347,7 @@ class Session(LiveOptions):
     @classmethod
     def load(cls, path: str | Path) -> Session:
         """Read a session that `save` wrote."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read the session file {str(path)!r}: {error}") from error
-        try:
-            return cls.from_json(text)
-        except StateFormatError as error:
-            raise StateFormatError(f"{str(path)!r}: {error}") from error
+        return read_with(cls.from_json, path)
 
     def __repr__(self) -> str:
         return f"Session({self._label!r}, {len(self._ranked)} options, {self._next:,} decisions)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex
 
@@ -13,7 +14,7 @@ from frugalbandits.errors import InputError, UnknownDecision, unknown_name
 __all__ = ["Roster", "listed_names"]
 
 
-class Roster:
+class Roster(ABC):
     """The part of a session that reads names of options; numbers are in the order in which they came."""
 
     _names: list[str]
@@ -21,9 +22,9 @@ class Roster:
     _pending: dict[int, int]
     _next: int
 
+    @abstractmethod
     def _there(self) -> Sequence[str]:
         """Return the names of options that were not retired, from cheapest to most expensive."""
-        raise NotImplementedError
 
     def _option(self, name: Any, there: bool = False) -> int:
         """Return the number of an option; `there`: which is not retired."""

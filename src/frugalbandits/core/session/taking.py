@@ -8,7 +8,7 @@ from frugalbandits.core.session.feedback import Told
 from frugalbandits.core.session.handing import Handing
 from frugalbandits.core.session.money import LEARNED_BITS
 from frugalbandits.core.tally import charge, observe
-from frugalbandits.errors import Expired, ToldBefore
+from frugalbandits.errors import Expired
 
 __all__ = ["Taking"]
 
@@ -31,20 +31,8 @@ class Taking(Handing):
     def _take_in(self, entries: list[Told]) -> None:
         """Fold in what is told, or raise an error before anything is."""
         self._sweep()
-        rewards: dict[int, float] = {}
-        costs: dict[int, float] = {}
         try:
-            for entry in entries:
-                if entry.reward is not None:
-                    id_ = self._waiting.for_reward(entry.id, self._next)
-                    if id_ in rewards:
-                        raise ToldBefore(f"decision {id_} stands twice in what is told")
-                    rewards[id_] = entry.reward
-                if entry.cost is not None:
-                    id_ = self._waiting.for_bill(entry.id, self._next)
-                    if id_ in costs:
-                        raise ToldBefore(f"the cost of decision {id_} stands twice in what is told")
-                    costs[id_] = entry.cost
+            rewards, costs = self._waiting.told_of(entries, self._next)
         except Expired as error:
             self._came_late(error)
             raise

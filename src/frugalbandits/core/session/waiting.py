@@ -21,6 +21,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from frugalbandits.core.quality import finite_number
+from frugalbandits.core.session.feedback import Told
 from frugalbandits.errors import Expired, InputError, ToldBefore, UnknownDecision
 
 __all__ = ["BILLS", "PARTS", "REMEMBERED", "Expiry", "Stretch", "Waiting", "duration"]
@@ -144,6 +145,23 @@ class Waiting:
         if whole in self.owed and (self.time_to_live is not None or whole >= decisions - BILLS):
             return whole
         raise self._gone(whole, "was told or forgotten before, and no cost is waited for")
+
+    def told_of(self, entries: Iterable[Told], decisions: int) -> tuple[dict[int, float], dict[int, float]]:
+        """Return the rewards and the costs that are told, by id; raise an error where one cannot be."""
+        rewards: dict[int, float] = {}
+        costs: dict[int, float] = {}
+        for entry in entries:
+            if entry.reward is not None:
+                id_ = self.for_reward(entry.id, decisions)
+                if id_ in rewards:
+                    raise ToldBefore(f"decision {id_} stands twice in what is told")
+                rewards[id_] = entry.reward
+            if entry.cost is not None:
+                id_ = self.for_bill(entry.id, decisions)
+                if id_ in costs:
+                    raise ToldBefore(f"the cost of decision {id_} stands twice in what is told")
+                costs[id_] = entry.cost
+        return rewards, costs
 
     def _gone(self, id_: int, told: str) -> InputError:
         live = self.live[0].first if self.live else id_ + 1
