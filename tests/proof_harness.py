@@ -104,7 +104,10 @@ class Cluster:
         server = self.servers[place]
         workers = server.workers()
         if len(workers) > 1 and dice.random() < 0.7:
-            os.kill(dice.choice(workers), signal.SIGKILL)
+            killed = dice.choice(workers)
+            os.kill(killed, signal.SIGKILL)
+            # Until it is gone with all of its threads, a connection that it had looks like one that holds.
+            eventually(lambda: killed not in server.workers() and not _state(killed))
             return "a worker"
         server.kill_all()
         self.servers[place] = Server(*self._arguments)
