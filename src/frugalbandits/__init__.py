@@ -66,8 +66,10 @@ if TYPE_CHECKING:
         ContextualProblem,
         ContextualResult,
         contextual_policies,
+        read_routing,
         routing_instance,
         synthetic_routing,
+        write_routing,
     )
     from frugalbandits.lab.instances import (
         instance,
@@ -170,6 +172,7 @@ __all__ = [
     "random_problem",
     "random_problems",
     "read_instance",
+    "read_routing",
     "register",
     "register_contextual",
     "replay",
@@ -178,6 +181,7 @@ __all__ = [
     "synthetic_routing",
     "warm_up",
     "write_instance",
+    "write_routing",
 ]
 
 # Where the names of the wings live. A wing is called as the extra that brings what it needs.
@@ -214,11 +218,13 @@ _WINGS = {
     "random_problem": "lab.instances",
     "random_problems": "lab.instances",
     "read_instance": "lab.instances",
+    "read_routing": "lab.contextual",
     "replay": "lab.replay",
     "routing_instance": "lab.contextual",
     "simulate": "lab.simulation",
     "synthetic_routing": "lab.contextual",
     "write_instance": "lab.instances",
+    "write_routing": "lab.contextual",
 }
 
 

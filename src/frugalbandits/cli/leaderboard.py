@@ -68,6 +68,15 @@ def leaderboard(
             "weights that an oracle tells it.",
         ),
     ] = None,
+    problem: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="For contextual and contextual-late: a problem in place of the family's; repeat for more. "
+            "digits-routing, synthetic-N, misspecified-N, or a .npz file with rewards, costs, features, "
+            "segments and names.",
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small horizons, few problems and few runs, for a first look.")
     ] = False,
@@ -99,8 +108,13 @@ def leaderboard(
     alone = next((name for name in family or [] if name in ALONE), None)
     if alone is not None:
         _check_alone(alone, family or [], cluster)
-        make = _worlds if alone == WORLDS else _contextual
-        make(alone, policy or [], folder, settings, workers, as_json)
+    if problem and alone in (None, WORLDS):
+        raise InputError(f"--problem is for contextual and contextual-late alone, but it is {problem[0]!r}")
+    if alone == WORLDS:
+        _worlds(policy or [], folder, settings, workers, as_json)
+        return
+    if alone is not None:
+        _contextual(alone, policy or [], problem or [], folder, settings, workers, as_json)
         return
     known = (*board.families(), "all", *ALONE)
     for name in family or []:
@@ -153,7 +167,6 @@ def _watched(work: Callable[[Callable[[str, int, int], None]], Made]) -> Made:
 
 
 def _worlds(
-    family: str,
     policy: Sequence[str],
     folder: Path,
     settings: Settings,
@@ -179,6 +192,7 @@ def _worlds(
 def _contextual(
     family: str,
     policy: Sequence[str],
+    problem: Sequence[str],
     folder: Path,
     settings: Settings,
     workers: int | None,
@@ -188,7 +202,7 @@ def _contextual(
     from frugalbandits.lab.leaderboard import contextual, contextual_page
 
     names = contextual.chosen(policy)
-    made = _watched(lambda tell: contextual.run(family, names, folder, settings, workers, tell))
+    made = _watched(lambda tell: contextual.run(family, names, folder, settings, workers, tell, problem))
     paths = contextual_page.write(folder, made)
     if as_json:
         own = contextual.standings(made.rows)

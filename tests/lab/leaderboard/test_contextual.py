@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import frugalbandits as fb
 from cli_harness import good, refused
 from frugalbandits.core.contextual.registry import resolve_contextual
 from frugalbandits.lab.contextual import BASELINES, routing_instance
@@ -108,3 +109,31 @@ def test_what_is_refused(in_an_empty_folder):
     assert "no contextual policy is called 'cof'" in refused("leaderboard", "contextual", "--policy", "cof")
     assert "runs on this machine alone" in refused("leaderboard", "contextual", "--cluster", "tcp://x:1")
     assert not list(in_an_empty_folder.iterdir())
+
+
+def test_problems_of_ones_own(in_an_empty_folder):
+    fb.write_routing(routing_instance("synthetic-3"), "mine.npz")
+    own = ("--problem", "mine.npz", "--problem", "misspecified-4")
+    lines = good("leaderboard", *SMALL, *own).splitlines()
+    assert lines[0] == "Standings over 6 rows, the least regret first"
+    folder = Path("out", "leaderboard-quick")
+    with (folder / "contextual.csv").open() as file:
+        assert list(dict.fromkeys(line["problem"] for line in csv.DictReader(file))) == [
+            "mine",
+            "misspecified-4",
+        ]
+    page = (folder / "contextual.md").read_text()
+    assert "--problem mine.npz --problem misspecified-4" in page and "scikit-learn" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("tables", "--problem", "synthetic-3"), "--problem is for contextual and contextual-late alone"),
+        (("worlds", "--problem", "synthetic-3"), "--problem is for contextual and contextual-late alone"),
+        (("contextual", "--problem", "gone.npz"), "cannot read gone.npz"),
+        (("contextual", "--problem", "synthtic-3"), "did you mean"),
+    ],
+)
+def test_problems_that_are_none(in_an_empty_folder, arguments, words):
+    assert words in refused("leaderboard", "--quick", *arguments)

@@ -2,6 +2,7 @@
 
 from frugalbandits.core.contextual.registry import contextual_policies
 from frugalbandits.lab.contextual.baselines import BASELINES
+from frugalbandits.lab.contextual.files import read_routing, write_routing
 from frugalbandits.lab.contextual.named import ROUTING_INSTANCES, routing_instance
 from frugalbandits.lab.contextual.oracle import Oracle, Rule
 from frugalbandits.lab.contextual.problem import ContextualProblem
@@ -18,7 +19,9 @@ __all__ = [
     "RoutingSummary",
     "Rule",
     "contextual_policies",
+    "read_routing",
     "routing_instance",
     "simulate_contextual",
     "synthetic_routing",
+    "write_routing",
 ]

@@ -20,11 +20,13 @@ import numpy as np
 from frugalbandits.core.contextual.contract import ContextualPolicy
 from frugalbandits.core.contextual.registry import contextual_title, resolve_contextual
 from frugalbandits.core.files import make_folder, write_text
+from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.errors import unknown_name
 from frugalbandits.lab.contextual import (
     BASELINES,
     ContextualProblem,
     contextual_policies,
+    read_routing,
     routing_instance,
     simulate_contextual,
 )
@@ -56,6 +58,7 @@ HELD = (0.995, 0.98)
 _FULL, _QUICK = (50_000, 20), (2_000, 3)  # horizon and runs
 _ALPHAS = (0.02, 0.05, 0.1, 0.2)
 _OTHER = 0.05  # for the other bars
+_ANY = RelativeToBest(_OTHER)
 _FEEDBACK = {CONTEXTUAL: (0, 1.0), LATE: (1_000, 0.1)}  # delay and share
 # LinUCB with what only an oracle knows: its weight times these.
 _TOLD = {
@@ -145,6 +148,7 @@ class Board(NamedTuple):
     settings: Settings
     rows: tuple[Row, ...]
     seconds: float
+    problems: tuple[str, ...] = ()  # those that were asked for in place of the family's
 
 
 def default_policies() -> tuple[str, ...]:
@@ -174,25 +178,27 @@ def run(
     settings: Settings | None = None,
     workers: int | None = None,
     tell: Callable[[str, int, int], None] = lambda what, done, total: None,
+    problems: Sequence[str] = (),
 ) -> Board:
     """Run policies on all routing problems of a family, or reuse what of that the folder has.
 
-    The seed is also that of the first synthetic problem. `tell` is called with what comes next, the cells
-    that are done and their number.
+    The seed is also that of the first synthetic problem. `problems` are names or `.npz` files in place of the
+    family's. `tell` is called with what comes next, the cells that are done and their number.
     """
     told = settings or Settings()
     started = time.perf_counter()
+    given = tuple(problems) or _problems(told)
+    under = [(_called(name), bar) for name in given for bar in _bars(name, told)]
     store = make_folder(folder / CONTEXTUAL)
-    problems = [(name, bar) for name in _problems(told) for bar in _bars(name, told)]
     rows = []
-    for place, (name, made) in enumerate(problems):
+    for place, (name, made) in enumerate(under):
         entries = []
         for number, policy in enumerate(policies):
-            done, total = place * len(policies) + number, len(problems) * len(policies)
+            done, total = place * len(policies) + number, len(under) * len(policies)
             tell(f"{name}, {made.quality}, {policy}", done, total)
             entries.append(_outcome(_cell(family, name, made, policy, told), made, store, workers))
         rows.append(_row(_cell(family, name, made, policies[0], told), made, entries))
-    return Board(family, tuple(policies), told, tuple(rows), time.perf_counter() - started)
+    return Board(family, tuple(policies), told, tuple(rows), time.perf_counter() - started, tuple(problems))
 
 
 def _problems(settings: Settings) -> list[str]:
@@ -202,9 +208,18 @@ def _problems(settings: Settings) -> list[str]:
     return ["digits-routing", *(f"{kind}-{settings.seed + more}" for kind in kinds for more in (0, 1))]
 
 
+def _is_file(name: str) -> bool:
+    return Path(name).suffix == ".npz"
+
+
+def _called(name: str) -> str:
+    """Return what a problem is called in tables: a file by its name alone."""
+    return Path(name).stem if _is_file(name) else name
+
+
 def _bars(name: str, settings: Settings) -> list[ContextualProblem]:
     """Return a problem under each bar: relative to the best, to that option by its name, and fixed there."""
-    made = routing_instance(name)
+    made = read_routing(name, _ANY) if _is_file(name) else routing_instance(name, _ANY)
     best, top = made.names[made.best_option], float(made.option_quality.max())
     relative = [f"relative-to-best:{alpha}" for alpha in ((_OTHER,) if settings.quick else _ALPHAS)]
     others = [f"relative-to:{best}:{_OTHER}", f"at-least:{round((1 - _OTHER) * top, 4)}"]

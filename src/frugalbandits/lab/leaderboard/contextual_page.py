@@ -33,6 +33,11 @@ _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
 _BEST = Style(color="green", bold=True)
 
+_FAMILY = (
+    "digits-routing: handwritten digits and five real classifiers of scikit-learn; synthetic and "
+    "misspecified: drawn with the seed that is in their names, the latter with rewards that no linear "
+    "model fits."
+)
 _RULES = (
     "The bar is on the average over queries: cost is to be as low as it can while the mean quality reaches "
     "it. A policy that is cheap and below the bar has not solved the problem.",
@@ -72,9 +77,7 @@ def document(board: Board) -> Document:
         f"population of queries with a quality bar, T = {first.horizon:,}, {counted(first.runs)} of each "
         f"policy. {'Every decision is judged at once' if first.delay == 0 else late}. "
         f"Behind it are {counted(runs, 'run')}, {seconds(spent)} seconds of work.",
-        "digits-routing: handwritten digits and five real classifiers of scikit-learn; synthetic and "
-        "misspecified: drawn with the seed that is in their names, the latter with rewards that no linear "
-        "model fits.",
+        *([] if board.problems else [_FAMILY]),
         *(["At a small scale (--quick): a first look, no verdict."] if board.settings.quick else []),
         *_RULES,
     )
@@ -92,6 +95,7 @@ def command(board: Board) -> str:
     words = ["frugal", "leaderboard", board.family, *(["--quick"] if board.settings.quick else [])]
     if board.policies != default_policies():
         words += [word for policy in board.policies for word in ("--policy", policy)]
+    words += [word for problem in board.problems for word in ("--problem", problem)]
     words += ["--seed", str(board.settings.seed)]
     words += ["--runs", str(board.settings.runs)] if board.settings.runs is not None else []
     return shlex.join(words)
