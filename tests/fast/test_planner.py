@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -127,3 +131,42 @@ def test_warm_up_tells_the_truth_about_a_cache_that_cannot_be_written(tmp_path):
     (trouble, text), _ = python(code, FRUGALBANDITS_CACHE_DIR=blocked)
     assert trouble == "Not a directory"
     assert f"kept nowhere: the folder {str(blocked)!r} cannot be written: Not a directory" in text
+
+
+def test_what_two_processes_want_at_once_one_of_them_compiles(tmp_path):
+    code = """
+        import json, frugalbandits as fb
+        print(json.dumps(fb.warm_up("etc-cs").warmed[0].how))
+    """
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(lambda _: python(code, FRUGALBANDITS_CACHE_DIR=tmp_path)[0], range(2)))
+    assert sorted(found) == ["compiled", "loaded from disk"]
+
+
+def test_nobody_waits_for_ever(tmp_path):
+    """One that is stopped while it compiles keeps no other from going on."""
+    place = """
+        import fcntl, json, time, frugalbandits as fb
+        from frugalbandits.core import jit
+        from frugalbandits.core.policies.etc_cs import ETCCS
+        code = jit.machine_code(ETCCS.plan)
+        lock = open(f"{code.stats.cache_path}/{code.__name__}.lock", "ab")
+    """
+    holding = f"""{place}
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        print(json.dumps("held"), flush=True)
+        time.sleep(600)
+    """
+    waiting = f"""{place}
+        jit._PATIENCE = 0.5
+        held = not jit._taken(lock)
+        print(json.dumps([held, fb.warm_up("etc-cs").warmed[0].how]))
+    """
+    environment = {**os.environ, "FRUGALBANDITS_CACHE_DIR": str(tmp_path)}
+    arguments = [sys.executable, "-c", textwrap.dedent(holding)]
+    with subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout is not None and holder.stdout.readline() == '"held"\n'
+            assert python(waiting, FRUGALBANDITS_CACHE_DIR=tmp_path)[0] == [True, "compiled"]
+        finally:
+            holder.kill()

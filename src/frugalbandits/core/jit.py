@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
@@ -49,6 +49,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = __name__.partition(".")[0]
+_PATIENCE = 300.0  # seconds that one process waits for another to compile
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 # Marked functions with the function that is compiled in their place and numba's options, in the order of
@@ -170,9 +171,40 @@ def compile_for(code: Any, *arguments: Any) -> Any:
     """Make machine code for arguments of these types, or load it from disk, without running it.
 
     Returns its entry point, for arguments of exactly these types: nothing looks at them again, which for a
-    state of many arrays would take longer than most plans do.
+    state of many arrays would take longer than most plans do. Processes that want the same at the same time
+    wait for the first of them, and load what it has kept.
     """
-    return code.compile(tuple(map(_numba().typeof, arguments)))
+    types = tuple(map(_numba().typeof, arguments))
+    with _by_one_process(code):
+        return code.compile(types)
+
+
+@contextmanager
+def _by_one_process(code: Any) -> Iterator[None]:
+    """Keep other processes that use the same cache from compiling the same function; not for ever."""
+    place = code.stats.cache_path
+    if sys.platform == "win32" or place is None:  # on Windows every process compiles for itself
+        yield
+        return
+    with ExitStack() as opened:
+        # Where nothing can be kept there is nothing to wait for.
+        with suppress(OSError):
+            file = opened.enter_context(Path(place, f"{code.__name__}.lock").open("ab"))
+            until = time.monotonic() + _PATIENCE
+            while not _taken(file) and time.monotonic() < until:
+                time.sleep(0.05)
+        yield
+
+
+def _taken(file: Any) -> bool:
+    import fcntl  # there is none on Windows
+
+    # Locks of this kind end with their process, and a forked child does not have them.
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 class CacheFolder(NamedTuple):
