@@ -59,14 +59,15 @@ def run(
     order = rng.integers(0, len(world.queries), decisions)
     usable = np.ones(len(world.costs), np.bool_)
     arms, propensities = np.zeros(decisions, np.int64), np.zeros(decisions)
+    floors = np.zeros((decisions, len(world.costs)))
     for t, place in enumerate(order):
-        choice = choose(state, world.queries[place], world.costs, usable, own)
+        choice = choose(state, world.queries[place], world.costs, usable, own, floors[t])
         arms[t], propensities[t] = choice.arm, choice.propensity
         if t >= late:
             then = order[t - late]
             arm = int(arms[t - late])
             reward = float(rng.random() < world.means[then, arm])
-            learn(state, world.queries[then], arm, float(propensities[t - late]), reward)
+            learn(state, world.queries[then], arm, float(propensities[t - late]), reward, floors[t - late])
     return arms, propensities
 
 

@@ -205,10 +205,7 @@ class ContextualSession(Changing):
         with self._lock:
             known = self._option(option, there=True)
             features, segment = self._encoder.read(context)
-            if self._encoder.admit(segment):
-                self._widen()
-            self._learn(known, features, segment, 0.0, value)
-            self._accounts[known].observed += 1
+            self._observe(known, features, segment, value)
 
     def forget(self, id: int) -> None:
         """Say that the feedback of a decision will never come."""
