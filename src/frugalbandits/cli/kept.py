@@ -16,8 +16,9 @@ from frugalbandits.core.session import Session
 from frugalbandits.core.session.explanation import Explanation
 from frugalbandits.core.tables import printable
 from frugalbandits.errors import InputError
+from frugalbandits.stores.following import check_session_name
 from frugalbandits.stores.outlook import standby_of, summary_of
-from frugalbandits.stores.session import StoredSession, check_session_name
+from frugalbandits.stores.session import StoredSession
 
 __all__ = ["bring_in", "export", "group", "listed", "show"]
 

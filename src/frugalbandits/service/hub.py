@@ -11,8 +11,9 @@ from frugalbandits.core.session import Session
 from frugalbandits.errors import UnknownDecision, UnknownSession
 from frugalbandits.service.awaiting import Awaiting
 from frugalbandits.stores.contract import Fact, Outcome, Store
+from frugalbandits.stores.following import check_session_name, secret_of
 from frugalbandits.stores.keeping import keeper_of
-from frugalbandits.stores.session import StoredSession, check_session_name, secret_of
+from frugalbandits.stores.session import StoredSession
 from frugalbandits.stores.tokens import mark_in, mark_of
 
 __all__ = ["Hub"]

@@ -21,7 +21,8 @@ from frugalbandits.service.problems import Problem
 from frugalbandits.service.routing import Call, Route
 from frugalbandits.service.shapes import ChangeList, LogPage, SeriesShape, SessionList, SessionShape
 from frugalbandits.service.views import entry_view, session_view, summary_view
-from frugalbandits.stores.session import StoredSession, check_session_name
+from frugalbandits.stores.following import check_session_name
+from frugalbandits.stores.session import StoredSession
 
 __all__ = ["ROUTES"]
 

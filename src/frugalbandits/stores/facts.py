@@ -58,11 +58,9 @@ def settings_of(session: Session) -> dict[str, Any]:
     }
 
 
-def created(session: Session, at: float, by: str) -> Fact:
+def created(settings: Mapping[str, Any], state: str, at: float, by: str) -> Fact:
     """Return the fact that a session begins, as it stands."""
-    return Fact(
-        CREATED, CREATED, body_of({"settings": settings_of(session), "state": session.to_json()}), at, by
-    )
+    return Fact(CREATED, CREATED, body_of({"settings": settings, "state": state}), at, by)
 
 
 def rewarded(token: Token, reward: float, at: float, by: str) -> Fact:
