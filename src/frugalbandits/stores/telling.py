@@ -115,7 +115,8 @@ class Telling(Following):
 
     def option_of(self, id: int | str) -> str:
         """Return the option of a decision."""
-        return self._names[self._token(id).option]
+        option = self._token(id).option  # first: it may have to read of new options
+        return self._names[option]
 
     # Changes.
 

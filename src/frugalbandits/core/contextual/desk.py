@@ -41,6 +41,7 @@ class Desk(Roster):
 
     _label: str
     _costs: list[float]
+    _shares = False  # whether decisions of others are counted here
 
     def _begin(
         self,
@@ -62,7 +63,7 @@ class Desk(Roster):
             self._rng = np.random.default_rng(seed)
         except (TypeError, ValueError):
             raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
-        self._engine = engine_of(policy, self._state, self._rng)
+        self._engine = engine_of(policy, self._state, self._rng, self._shares)
         self._clock: Callable[[], float] = time.time
         self._next = 0
         self._accounts = [Account() for _ in self._names]
