@@ -37,7 +37,7 @@ from frugalbandits.core.session.terms import RETIRED, STANDINGS, Terms
 from frugalbandits.core.session.waiting import duration
 from frugalbandits.errors import InputError, StateFormatError, unknown_name
 
-__all__ = ["context_to_dict", "read_into", "written"]
+__all__ = ["FORMAT", "context_to_dict", "read_into", "written"]
 
 FORMAT = "frugalbandits-contextual-session"
 VERSION = 2  # since 2 a decision that waits has its floors
