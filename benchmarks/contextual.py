@@ -22,7 +22,7 @@ def main(decisions: int) -> None:
         costs = {f"option-{k}": 1.0 + k for k in range(options)}
         for way in ("plain", "compiled"):
             session = fb.ContextualSession(costs, alpha=0.05, context=fb.Features(features), seed=0)
-            engine = Engine((DualCOF.choose, DualCOF.learn), 0)
+            engine = Engine((DualCOF.choose, DualCOF.learn, None), 0)
             session._engine = engine
             if way == "compiled":
                 engine.make(session._state, session._rng)
@@ -48,11 +48,11 @@ def _policy(
     rng = np.random.default_rng(0)
     queries = np.hstack([np.ones((decisions, 1)), rng.normal(size=(decisions, features))])
     costs, usable = np.arange(1.0, options + 1), np.ones(options, np.bool_)
-    state, own = session._state, session._rng
+    state, own, floors = session._state, session._rng, np.zeros(options)
     start = time.perf_counter()
     for phi in queries:
-        arm, propensity, _ = engine.choose(state, phi, costs, usable, own)
-        engine.learn(state, phi, arm, propensity, 0.5)
+        arm, propensity, _ = engine.choose(state, phi, costs, usable, own, floors)
+        engine.learn(state, phi, arm, propensity, 0.5, floors)
     return (time.perf_counter() - start) / decisions * 1e6
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import frugalbandits as fb
 from frugalbandits.core.contextual.contract import ContextualSetting
 from frugalbandits.core.contextual.dual_cof import DualCOF
 from frugalbandits.core.quality import Quality, RelativeTo
@@ -58,12 +59,45 @@ def run(
     order = rng.integers(0, len(world.queries), decisions)
     usable = np.ones(len(world.costs), np.bool_)
     arms, propensities = np.zeros(decisions, np.int64), np.zeros(decisions)
+    floors = np.zeros((decisions, len(world.costs)))
     for t, place in enumerate(order):
-        choice = choose(state, world.queries[place], world.costs, usable, own)
+        choice = choose(state, world.queries[place], world.costs, usable, own, floors[t])
         arms[t], propensities[t] = choice.arm, choice.propensity
         if t >= late:
             then = order[t - late]
             arm = int(arms[t - late])
             reward = float(rng.random() < world.means[then, arm])
-            learn(state, world.queries[then], arm, float(propensities[t - late]), reward)
+            learn(state, world.queries[then], arm, float(propensities[t - late]), reward, floors[t - late])
     return arms, propensities
+
+
+ROUTED = {"small": 0.2, "medium": 1.0, "large": 3.0}
+MEANS = {"easy": (0.9, 0.92, 0.95), "hard": (0.3, 0.6, 0.9)}
+
+
+def routed(session: Any, decisions: int, seed: int, told: float = 1.0) -> list[str]:
+    """Ask and tell at once, a share `told` of decisions; return the options."""
+    rng, seen = np.random.default_rng(seed), []
+    for _ in range(decisions):
+        segment = ("easy", "easy", "hard", "rare")[rng.integers(4)]
+        decision = session.ask((segment, rng.normal(size=2)))
+        seen.append(decision.option)
+        mean = MEANS.get(segment, MEANS["hard"])[list(ROUTED).index(decision.option)]
+        reward = float(rng.random() < mean)
+        if rng.random() < told:
+            session.tell(decision.id, reward)
+    return seen
+
+
+def lived_by_segments(bar: str, decisions: int = 300) -> fb.ContextualSession:
+    """Return a session that has gone through most of what there is: late feedback, bills, options that go."""
+    context = fb.Segments(["easy", "hard"]) + fb.Features(2)
+    session = fb.ContextualSession(ROUTED, quality=bar, context=context, seed=5, time_to_live=1e12)
+    session._clock = lambda: 1e9
+    if decisions:
+        routed(session, decisions, seed=1, told=0.8)
+        session.observe(("hard", [0.5, 0.5]), "medium", 1.0)
+        session.tell(session.ask(("easy", [0.0, 1.0]), costs={"small": 0.4}, metadata={"a": 1}).id, cost=0.3)
+        session.add("huge", 9.0)
+        session.pause("huge")
+    return session

@@ -40,6 +40,23 @@ def main() -> None:
     for name in ("cof", "voi-cs"):
         _write_moving(folder / f"moving-v{version}-{name}.json", name)
     _write_result(folder / "result-v1.npz")
+    for bar in ("relative-to-best:0.05", "relative-to:large:0.1", "at-least:0.8", "at-least:0.97"):
+        _write_contextual(folder / f"contextual-v2-{bar.replace(':', '-')}.json", bar)
+
+
+def _write_contextual(path: Path, bar: str) -> None:
+    from contextual_harness import lived_by_segments, routed
+
+    if path.exists():
+        print(f"{path.name} exists: a golden file is never rewritten", file=sys.stderr)
+        return
+    session = lived_by_segments(bar)
+    kept = {
+        "session": json.loads(session.to_json()),
+        "first": routed(lived_by_segments(bar, decisions=0), 400, seed=3),
+        "next": routed(fb.ContextualSession.from_json(session.to_json()), 150, seed=7),
+    }
+    path.write_text(json.dumps(kept) + "\n")
 
 
 def _write_moving(path: Path, name: str) -> None:

@@ -20,6 +20,7 @@ import httpx
 import frugalbandits as fb
 from caller_harness import SESSION, Book
 from frugalbandits.stores import Fact, body_of, open_store
+from frugalbandits.stores.kinds import open_session
 from frugalbandits.stores.session import StoredSession
 from service_harness import Served
 from store_harness import eventually
@@ -187,7 +188,7 @@ def fold_of(log: list[dict[str, Any]], session: str = SESSION) -> dict[str, Any]
             fact = Fact(each["key"], each["kind"], body_of(each["body"]), each["at"], each["by"])
             (outcome,) = store.append(session, [fact])
             assert outcome.entry is not None and outcome.entry.seq == each["seq"]
-        with contextlib.closing(StoredSession.open(store, session)) as opened:
+        with contextlib.closing(open_session(store, session)) as opened:
             return json.loads(opened.to_json())
 
 

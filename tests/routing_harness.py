@@ -43,14 +43,14 @@ def play(problem, policy, horizon, seed=0, run=0, delay=0, feedback=1.0, times=N
     decide, take_in = choose or type(policy).choose, learn or type(policy).learn
     asked, told = [], []
 
-    def noting_choose(state, phi, costs, usable, rng):
-        choice = decide(state, phi, costs, usable, rng)
+    def noting_choose(state, phi, costs, usable, rng, floors):
+        choice = decide(state, phi, costs, usable, rng, floors)
         asked.append(Asked(tuple(phi), tuple(costs), int(choice.arm), float(choice.propensity)))
         return choice
 
-    def noting_learn(state, phi, arm, propensity, reward):
+    def noting_learn(state, phi, arm, propensity, reward, floors):
         told.append(Told(tuple(phi), int(arm), float(propensity), float(reward), len(asked)))
-        take_in(state, phi, arm, propensity, reward)
+        take_in(state, phi, arm, propensity, reward, floors)
 
     scope = {**driver.drive.__globals__, "choose": noting_choose, "learn": noting_learn}
     drive = FunctionType(driver.drive.__code__, scope)

@@ -326,3 +326,33 @@ def test_many_sessions_are_filtered(page, server):
     until(lambda: len(page.all(".sessions tbody tr")) == 5, "5 sessions")
     page.one("#filter input").send_keys("x")
     page.wait_for("#rest", "No session has this")
+
+
+def test_a_session_that_looks_at_queries(server, page):
+    context = {"segments": ["chat", EVIL], "features": 1}
+    server.call("PUT", "/v1/sessions/routes", {**SHOP, "context": context})
+    page.open(server, "/sessions/routes")
+    page.wait_for("#headline", "no reward was told yet")
+    assert page.tile("Quality reached") == "–"
+    asks = [
+        {"op": "ask", "session": "routes", "context": {"segment": name, "features": [place / 20]}}
+        for place in range(20)
+        for name in ("chat", EVIL)
+    ]
+    made = server.call("POST", "/v1/batch", asks)
+    told = [{"op": "tell", "id": each["body"]["id"], "reward": 1.0} for each in made[:30]]
+    server.call("POST", "/v1/batch", told)
+    page.wait_for("#headline", "reached is 1.0000")
+    until(lambda: page.tile("Decisions") == "40", "the number of decisions")
+    assert page.tile("Quality reached") == "1.000" and page.tile("Judged") == "75 %"
+    assert "looks at the segment and a feature of a query" in page.text("#terms")
+    rows = {row.find_element(By.TAG_NAME, "th").text: row.text for row in page.all("#segments tbody tr")}
+    assert set(rows) == {"chat", EVIL} and all("20 15 1.000" in text for text in rows.values())
+    assert "times the quality that is expected on its query" in page.text("#next")
+    page.change("large")
+    page.button("Pause", "dialog").click()
+    until(lambda: page.status("large") == "paused", "a pause")
+    size(page.driver, 390, 844)
+    assert page.overflow() <= 0
+    page.open(server)
+    page.wait_for("main", "routes")

@@ -20,7 +20,7 @@ from frugalbandits.integrations.litellm.options import failed_before, id_of, in_
 from frugalbandits.integrations.litellm.sessions import session_name
 from frugalbandits.integrations.litellm.settling import blames_the_option
 from frugalbandits.integrations.litellm.tickets import Signer, Ticket
-from frugalbandits.stores.session import check_session_name
+from frugalbandits.stores.following import check_session_name
 from litellm_harness import LARGE, LIMITED, MESSAGES, SMALL, deployment, until
 
 # Tickets.

@@ -212,7 +212,7 @@ class DualCOF:
             self.log_price = min(max(self.log_price + step * missing, self.limits[0]), self.limits[1])
         return arm, p
 
-    def learn(self, phi, arm, p, reward):
+    def learn(self, phi, arm, p, reward, floors):
         self.solve()
         expected = self.m(phi)
         surprise = reward - expected[arm]
@@ -220,7 +220,7 @@ class DualCOF:
             self.rewards.append(reward)
             self.drift += max(1 / len(self.rewards), 0.01) * (surprise - self.drift)
             for k in range(self.K):
-                e, var = self.floor[k], self.var(k)
+                e, var = floors[k], self.var(k)
                 if e > 0:
                     self.W[k] += e / var
                     self.S[k] += e / var * (expected[k] + (surprise / p if k == arm else 0.0))

@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import frugalbandits as fb
 from frugalbandits.stores import keeping, open_store
-from frugalbandits.stores.session import SERVER, StoredSession
+from frugalbandits.stores.following import SERVER
+from frugalbandits.stores.session import StoredSession
 
 REWARDS = st.sampled_from([0.0, 1.0, 0.1, 1 / 3, 0.7, 2.0**-12])
 BILLS = st.sampled_from([0.0, 0.25, 0.1, 1.7])
@@ -29,7 +30,7 @@ CLOCK = SimpleNamespace(now=1e9)
 def _the_machine_says_when(monkeypatch):
     """Have time pass when the machine says so, and keepers say nothing by themselves."""
     clock = SimpleNamespace(time=lambda: CLOCK.now, monotonic=time.monotonic)
-    for module in ("core.session.handing", "stores.session"):
+    for module in ("core.session.handing", "stores.session", "stores.following"):
         monkeypatch.setattr(f"frugalbandits.{module}.time", clock)
     monkeypatch.setattr(keeping, "EVERY", 1e6)
 

@@ -27,7 +27,7 @@ def clock(monkeypatch):
     """A clock that stands until it is moved."""
     hands = SimpleNamespace(now=1e9)
     fake = SimpleNamespace(time=lambda: hands.now, monotonic=time.monotonic)
-    for module in ("core.session.handing", "stores.session"):
+    for module in ("core.session.handing", "stores.session", "stores.following"):
         monkeypatch.setattr(f"frugalbandits.{module}.time", fake)
     return hands
 

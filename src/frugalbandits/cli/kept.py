@@ -11,13 +11,17 @@ import typer
 from frugalbandits.cli.application import AsJson, app
 from frugalbandits.cli.documents import document
 from frugalbandits.cli.stored import StoreOption, opened, show_table, width_of_screen
-from frugalbandits.core.files import check_writable, write_text
+from frugalbandits.core.contextual.explanation import ContextualExplanation
+from frugalbandits.core.contextual.session import ContextualSession
+from frugalbandits.core.contextual.stored import FORMAT
+from frugalbandits.core.files import check_writable, read_with, write_text
 from frugalbandits.core.session import Session
 from frugalbandits.core.session.explanation import Explanation
 from frugalbandits.core.tables import printable
 from frugalbandits.errors import InputError
+from frugalbandits.stores.following import check_session_name
+from frugalbandits.stores.kinds import keep_session, open_session
 from frugalbandits.stores.outlook import standby_of, summary_of
-from frugalbandits.stores.session import StoredSession, check_session_name
 
 __all__ = ["bring_in", "export", "group", "listed", "show"]
 
@@ -39,7 +43,7 @@ def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
     found: list[dict[str, Any]] = []
     with opened(store) as there:
         for name in sorted(name for name in there.sessions() if not name.startswith("$")):
-            with StoredSession.open(there, name) as session:
+            with open_session(there, name) as session:
                 told = summary_of(session)
                 found.append(
                     {
@@ -76,23 +80,35 @@ def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
 @group.command(epilog="Example: frugal sessions show shop")
 def show(name: NameArgument, store: StoreOption = None, as_json: AsJson = False) -> None:
     """Print what a session of a store has found, option by option."""
-    with opened(store) as there, StoredSession.open(there, name) as session:
+    with opened(store) as there, open_session(there, name) as session:
         explanation = session.explain()
     if as_json:
         typer.echo(document("sessions show", name=name, session=explanation.to_dict()))
+    elif isinstance(explanation, ContextualExplanation):
+        _print_routes(explanation)
     else:
         _print(explanation)
 
 
-def _print(explanation: Explanation) -> None:
+def _sentences(lines: list[str]) -> None:
     width = width_of_screen()
-
-    def sentences(lines: list[str]) -> None:
-        for line in lines:
-            typer.echo(textwrap.fill(printable(line), width))
-
-    sentences(explanation.lines)
+    for line in lines:
+        typer.echo(textwrap.fill(printable(line), width))
     typer.echo()
+
+
+def _print_routes(explanation: ContextualExplanation) -> None:
+    _sentences(explanation.lines)
+    heads, rows, left = explanation.table()
+    show_table(heads, rows, frozenset(left))
+    if explanation.segments:
+        typer.echo()
+        heads, rows, left = explanation.segment_table()
+        show_table(heads, rows, frozenset(left))
+
+
+def _print(explanation: Explanation) -> None:
+    _sentences(explanation.lines)
     heads = ["option", "cost", "decisions", "told", "pending", "spent", "mean", "status"]
     rows = [
         [
@@ -110,7 +126,8 @@ def _print(explanation: Explanation) -> None:
     show_table(heads, rows, frozenset({0, 7}))
     if explanation.notes:
         typer.echo()
-        sentences(explanation.notes)
+        for line in explanation.notes:
+            typer.echo(textwrap.fill(printable(line), width_of_screen()))
 
 
 @group.command(epilog="Example: frugal sessions export shop --out shop.json")
@@ -122,13 +139,13 @@ def export(
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a session as a file that fb.Session.load reads.
+    """Write a session as a file that fb.Session.load, or fb.ContextualSession.load, reads.
 
     Decisions that wait for feedback are given up in it.
     """
     if out is not None:
         check_writable(out)
-    with opened(store) as there, StoredSession.open(there, name) as session:
+    with opened(store) as there, open_session(there, name) as session:
         text, decisions = session.to_json(), session.decisions
     if out is not None:
         write_text(out, text, durable=True)
@@ -149,11 +166,11 @@ def bring_in(
 ) -> None:
     """Keep a session of a file in a store from now on, under a new name."""
     check_session_name(name)
-    session = Session.load(file)
+    session = read_with(_session_of, file)
     with opened(store, make=True) as there:
         if name in there.sessions():
             raise InputError(f"a session called {name!r} is there: take another name")
-        made, new = StoredSession.create(there, name, session, "import")
+        made, new = keep_session(there, name, session, "import")
         with made:
             decisions = made.decisions
         if not new:
@@ -162,3 +179,9 @@ def bring_in(
         typer.echo(document("sessions import", name=name, file=file, decisions=decisions))
     else:
         typer.echo(f"{decisions:,} decisions of {file}: session {name}")
+
+
+def _session_of(text: str) -> Session | ContextualSession:
+    """Return the session of a text, of whichever kind it is."""
+    looks_at_queries = f'"{FORMAT}"' in text[:200]
+    return ContextualSession.from_json(text) if looks_at_queries else Session.from_json(text)

@@ -26,6 +26,8 @@ from frugalbandits.client.sending import (
 )
 from frugalbandits.client.sync import MONTH
 from frugalbandits.client.wire import Effect, Flow, Lost, Pause, Reply, Send
+from frugalbandits.core.contextual.context import Context
+from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.quality import Quality
 from frugalbandits.core.session import Changes, Decision, Explanation
 
@@ -110,6 +112,7 @@ class AsyncClient:
         time_to_live: float | timedelta | None = MONTH,
         judge_price: float = 0.0,
         fallback: Sequence[str] | None = None,
+        context: Context | None = None,
     ) -> AsyncClientSession:
         """Make a session; see `Client.create`."""
         body, order = forms.new_session(
@@ -125,8 +128,9 @@ class AsyncClient:
             memory=memory,
             time_to_live=time_to_live,
             judge_price=judge_price,
+            context=context,
         )
-        found = self.session(name, fallback=order if fallback is None else fallback)
+        found = self.session(name, fallback=forms.order_of(order, fallback, context))
         await self._run(self._desk.create(name, body))
         return found
 
@@ -278,6 +282,8 @@ class AsyncClientSession:
         among: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         after: Decision | str | None = None,
+        context: Any = None,
+        costs: Mapping[str, float] | None = None,
     ) -> Decision: ...
 
     @overload
@@ -299,14 +305,19 @@ class AsyncClientSession:
         among: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         after: Decision | str | None = None,
+        context: Any = None,
+        costs: Mapping[str, float] | None = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or the next n as a list; see `Session.ask`.
 
         While the service cannot be reached it goes by the last plan: the first option that may be used, or
-        that of the decision `after` which it is. Such a decision has ``fallback=True``.
+        that of the decision `after` which it is. Such a decision has ``fallback=True``. Where a session
+        looks at queries, `context` is the query, `costs` its own costs; no plan stands in for the service.
         """
         desk = self._client._desk
-        found = await self._client._run(desk.ask(self._name, n, metadata, among, exclude, after))
+        found = await self._client._run(
+            desk.ask(self._name, n, metadata, among, exclude, after, context, costs)
+        )
         return found[0] if n is None else found
 
     async def tell(self, id: str | int, reward: float | None = None, cost: float | None = None) -> None:
@@ -329,12 +340,17 @@ class AsyncClientSession:
         await self._client._run(self._client._desk.forget(self._name, id))
 
     async def observe(
-        self, option: str, reward: float | None = None, cost: float | None = None, id: str | None = None
+        self,
+        option: str,
+        reward: float | None = None,
+        cost: float | None = None,
+        id: str | None = None,
+        context: Any = None,
     ) -> None:
         """Report on a use of an option that was no decision; with an id of yours, it counts once."""
-        await self._client._run(self._client._desk.observe(self._name, option, reward, cost, id))
+        await self._client._run(self._client._desk.observe(self._name, option, reward, cost, id, context))
 
-    async def explain(self) -> Explanation:
+    async def explain(self) -> Explanation | ContextualExplanation:
         """Return what is believed of each option, what was spent and saved, and the decision so far."""
         return await self._client._run(self._client._desk.explain(self._name))
 

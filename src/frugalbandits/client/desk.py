@@ -17,6 +17,7 @@ from frugalbandits.client.delivery import Delivery
 from frugalbandits.client.outbox import BATCH, Op, Outbox
 from frugalbandits.client.plans import Plans, is_local, read_local
 from frugalbandits.client.wire import Flow, Lost, Pause, Request, Send, Work, answered, error_of, is_temporary
+from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.session import Changes, Decision, Explanation
 from frugalbandits.core.session.feedback import checked_reward, plain_copy, told, told_of_many
 from frugalbandits.core.session.money import check_cost
@@ -96,7 +97,15 @@ class Desk:
     # Decisions.
 
     def ask(
-        self, session: str, n: int | None, metadata: Any, among: Any, exclude: Any, after: Any
+        self,
+        session: str,
+        n: int | None,
+        metadata: Any,
+        among: Any,
+        exclude: Any,
+        after: Any,
+        context: Any = None,
+        costs: Any = None,
     ) -> Flow[list[Decision]]:
         """Return decisions, of the service where it can be reached, else by the last plan."""
         if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0):
@@ -104,6 +113,15 @@ class Desk:
         kept = None if metadata is None else plain_copy(metadata)
         allowed, barred = _names("among", among), _names("exclude", exclude)
         wish = _earlier(after)
+        if context is None and costs is not None:
+            raise InputError(
+                f"costs are those of a query, so a context goes with them, but they are {costs!r}"
+            )
+        if context is not None:
+            if n is not None:
+                raise InputError(f"a decision that looks at a query is for one, but n is {n!r}: leave it out")
+            query = {"among": allowed, "exclude": barred, "context": forms.query_of(context), "costs": costs}
+            return (yield from self._routed(session, query, wish, kept))
         found: list[Decision] = []
         left = 1 if n is None else int(n)
         while left:
@@ -133,6 +151,21 @@ class Desk:
         count = body.get("count", 1)
         return [self.plans.decide(session, among, exclude, after, metadata) for _ in range(count)]
 
+    def _routed(self, session: str, body: dict[str, Any], after: Any, metadata: Any) -> Flow[list[Decision]]:
+        """Return the decision for a query: of the service alone, for no plan knows of queries."""
+        entered = self.breaker.enter()
+        try:
+            request = self._kept_option(session, body, after, metadata)
+            return (yield from self._of_service(session, request, PATIENT, plans=False))
+        except ServiceUnavailable as error:
+            raise ServiceUnavailable(
+                f"{error}; and a decision that looks at the query has no plan to fall back on: use an option "
+                "of your own choice, and tell of it with observe"
+            ) from error
+        finally:
+            if entered:
+                self.breaker.leave()
+
     def _kept_option(
         self, session: str, body: dict[str, Any], after: Any, metadata: Any
     ) -> list[Request[tuple[list[Decision], list[str]]]]:
@@ -153,7 +186,11 @@ class Desk:
         return [forms.ask(session, {**body, "among": [option]}, metadata), plain]
 
     def _of_service(
-        self, session: str, requests: list[Request[tuple[list[Decision], list[str]]]], tries: int
+        self,
+        session: str,
+        requests: list[Request[tuple[list[Decision], list[str]]]],
+        tries: int,
+        plans: bool = True,
     ) -> Flow[list[Decision]]:
         for request in requests:
             try:
@@ -162,8 +199,9 @@ class Desk:
                 if request is requests[-1]:
                     raise
             else:
-                self.plans.see(session, plan)
-                self.plans.remember(decisions)
+                if plans:
+                    self.plans.see(session, plan)
+                    self.plans.remember(decisions)
                 return decisions
         raise AssertionError("there is a request at least")
 
@@ -198,7 +236,9 @@ class Desk:
             return
         yield from self._say([{"op": "forget", "id": _known_id(id_)}])
 
-    def observe(self, session: str, option: Any, reward: Any, cost: Any, id_: Any) -> Flow[None]:
+    def observe(
+        self, session: str, option: Any, reward: Any, cost: Any, id_: Any, context: Any = None
+    ) -> Flow[None]:
         """Tell of a use that was no decision; it has an id in any case, so that it can be said again."""
         if not isinstance(option, str) or not option:
             raise InputError(f"an option is called by its name, but this is {option!r}")
@@ -211,7 +251,8 @@ class Desk:
                 f"the id of an observation is a text of 1 to 200 characters, but it is {_shown(id_)!r}"
             )
         key = f"client-{random.SystemRandom().getrandbits(128):032x}" if id_ is None else id_
-        yield from self._say([_observation(session, option, value, paid, key)])
+        query = {} if context is None else {"context": forms.query_of(context)}
+        yield from self._say([{**_observation(session, option, value, paid, key), **query}])
 
     def _say(self, ops: Sequence[Op]) -> Flow[None]:
         """Say things now, behind those that wait already, or leave them to be delivered."""
@@ -261,10 +302,11 @@ class Desk:
             found += page
         return found
 
-    def explain(self, session: str) -> Flow[Explanation]:
+    def explain(self, session: str) -> Flow[Explanation | ContextualExplanation]:
         """Return what is believed and why."""
         found, plan = yield from self.call(forms.explain(session))
-        self.plans.see(session, plan)
+        if isinstance(found, Explanation):
+            self.plans.see(session, plan)
         return found
 
     def changes(self, session: str) -> Flow[Changes]:

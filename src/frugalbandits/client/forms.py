@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike
 
 from frugalbandits.client.outbox import Op
 from frugalbandits.client.wire import Request
+from frugalbandits.core.contextual.context import Context, plain_context
+from frugalbandits.core.contextual.explanation import ContextualExplanation, OptionReport, SegmentReport
+from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.options import check_options
 from frugalbandits.core.quality import Quality, quality_from_dict
 from frugalbandits.core.session import ArmReport, Change, Changes, Decision, Explanation, Session
@@ -32,7 +35,9 @@ __all__ = [
     "explain",
     "listing",
     "new_session",
+    "order_of",
     "probe",
+    "query_of",
     "said",
 ]
 
@@ -104,6 +109,7 @@ def new_session(
     memory: int | Literal["auto"] | None,
     time_to_live: float | timedelta | None,
     judge_price: float,
+    context: Context | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what a new session is told, checked by the library itself, and its options, dearest first."""
     if policy is not None and not isinstance(policy, str):
@@ -112,20 +118,33 @@ def new_session(
             f"'glr-cof:tolerance=0.02', but this is {policy!r}"
         )
     names = None if names is None else list(names)
-    made = Session(
-        costs,
-        alpha,
-        policy,
-        horizon,
-        names=names,
-        quality=quality,
-        over=over,
-        worth=worth,
-        learn_costs=learn_costs,
-        memory=memory,
-        time_to_live=time_to_live,
-        judge_price=judge_price,
-    )
+    if context is not None:
+        memory = None if memory == "auto" else memory
+        made: Session | ContextualSession = ContextualSession(
+            costs,
+            alpha,
+            context,
+            names=names,
+            quality=quality,
+            policy=policy or "dual-cof",
+            memory=memory,
+            time_to_live=time_to_live,
+        )
+    else:
+        made = Session(
+            costs,
+            alpha,
+            policy,
+            horizon,
+            names=names,
+            quality=quality,
+            over=over,
+            worth=worth,
+            learn_costs=learn_costs,
+            memory=memory,
+            time_to_live=time_to_live,
+            judge_price=judge_price,
+        )
     if isinstance(costs, Mapping):
         names, costs = list(costs), list(costs.values())
     checked, called = check_options(costs, names)
@@ -140,8 +159,20 @@ def new_session(
         "memory": int(memory) if isinstance(memory, int | np.integer) else memory,
         "time_to_live": duration(time_to_live),
         "judge_price": float(judge_price),
+        **({} if context is None else {"context": plain_context(context), "over": over}),
     }
     return body, sorted(prices, key=lambda name: -prices[name])
+
+
+def order_of(order: list[str], fallback: Any, context: Context | None) -> Any:
+    """Return the options to fall back on; where queries are looked at, there is no such plan."""
+    if context is None:
+        return order if fallback is None else fallback
+    if fallback is not None:
+        raise InputError(
+            f"a session that looks at queries has no plan to fall back on, but fallback is {fallback!r}"
+        )
+    return None
 
 
 def create(name: str, body: Mapping[str, Any]) -> Request[None]:
@@ -163,12 +194,14 @@ def _listed(answer: Any) -> tuple[list[Listed], str | None]:
     return found, None if answer["next"] is None else _text(answer["next"])
 
 
-def explain(session: str) -> Request[tuple[Explanation, list[str]]]:
-    """Return the request for an explanation; with it comes the plan to fall back on."""
+def explain(session: str) -> Request[tuple[Explanation | ContextualExplanation, list[str]]]:
+    """Return the request for an explanation; with it comes the plan to fall back on, if there is one."""
     return Request("GET", _of(session), _explained)
 
 
-def _explained(answer: Any) -> tuple[Explanation, list[str]]:
+def _explained(answer: Any) -> tuple[Explanation | ContextualExplanation, list[str]]:
+    if "context" in answer:
+        return _routes_explained(answer), []
     # A later release may say more than is known here.
     known = {field.name for field in dataclasses.fields(Explanation)}
     told = {name: value for name, value in answer.items() if name in known}
@@ -181,6 +214,15 @@ def _explained(answer: Any) -> tuple[Explanation, list[str]]:
     if told.get("mix") is not None:
         told["mix"] = _known(Mixture, told["mix"])
     return Explanation(**told), _texts(answer.get("standby", []))
+
+
+def _routes_explained(answer: Any) -> ContextualExplanation:
+    told = {**answer, "quality": quality_from_dict(answer["quality"])}
+    for name, kind in (("options", OptionReport), ("segments", SegmentReport)):
+        told[name] = tuple(_known(kind, each) for each in answer[name])
+    for name in ("bar_interval", "reached_interval"):
+        told[name] = None if answer[name] is None else tuple(answer[name])
+    return _known(ContextualExplanation, told)
 
 
 def _known(kind: type[T], told: Any) -> T:
@@ -218,6 +260,21 @@ def _ready(answer: Any) -> None:
 
 
 # Decisions.
+
+
+def query_of(context: Any) -> Any:
+    """Return a query as JSON can carry it; whether it is one, the service knows."""
+    if isinstance(context, np.ndarray | np.generic):
+        context = context.tolist()
+    if isinstance(context, Mapping):
+        return {str(name): query_of(value) for name, value in context.items()}
+    if isinstance(context, tuple | list):
+        return [query_of(each) for each in context]
+    if isinstance(context, str | int) or (isinstance(context, float) and np.isfinite(context)):
+        return context
+    raise InputError(
+        f"the context must be made of names, texts and numbers that are finite, but {context!r} is in it"
+    )
 
 
 def ask(session: str, body: Mapping[str, Any], metadata: Any) -> Request[tuple[list[Decision], list[str]]]:

@@ -26,6 +26,8 @@ from frugalbandits.client.sending import (
     trouble,
 )
 from frugalbandits.client.wire import Effect, Flow, Lost, Pause, Reply, Send, driven
+from frugalbandits.core.contextual.context import Context
+from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.quality import Quality
 from frugalbandits.core.session import Changes, Decision, Explanation
 
@@ -135,6 +137,7 @@ class Client:
         time_to_live: float | timedelta | None = MONTH,
         judge_price: float = 0.0,
         fallback: Sequence[str] | None = None,
+        context: Context | None = None,
     ) -> ClientSession:
         """Make a session, with the settings of `Session`; the same again is the same, another a `Conflict`.
 
@@ -155,8 +158,9 @@ class Client:
             memory=memory,
             time_to_live=time_to_live,
             judge_price=judge_price,
+            context=context,
         )
-        found = self.session(name, fallback=order if fallback is None else fallback)
+        found = self.session(name, fallback=forms.order_of(order, fallback, context))
         self._run(self._desk.create(name, body))
         return found
 
@@ -295,6 +299,8 @@ class ClientSession:
         among: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         after: Decision | str | None = None,
+        context: Any = None,
+        costs: Mapping[str, float] | None = None,
     ) -> Decision: ...
 
     @overload
@@ -316,14 +322,17 @@ class ClientSession:
         among: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         after: Decision | str | None = None,
+        context: Any = None,
+        costs: Mapping[str, float] | None = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or the next n as a list; see `Session.ask`.
 
         While the service cannot be reached it goes by the last plan: the first option that may be used, or
-        that of the decision `after` which it is. Such a decision has ``fallback=True``.
+        that of the decision `after` which it is. Such a decision has ``fallback=True``. Where a session
+        looks at queries, `context` is the query, `costs` its own costs; no plan stands in for the service.
         """
         desk = self._client._desk
-        found = self._client._run(desk.ask(self._name, n, metadata, among, exclude, after))
+        found = self._client._run(desk.ask(self._name, n, metadata, among, exclude, after, context, costs))
         return found[0] if n is None else found
 
     def tell(self, id: str | int, reward: float | None = None, cost: float | None = None) -> None:
@@ -346,12 +355,17 @@ class ClientSession:
         self._client._run(self._client._desk.forget(self._name, id))
 
     def observe(
-        self, option: str, reward: float | None = None, cost: float | None = None, id: str | None = None
+        self,
+        option: str,
+        reward: float | None = None,
+        cost: float | None = None,
+        id: str | None = None,
+        context: Any = None,
     ) -> None:
         """Report on a use of an option that was no decision; with an id of yours, it counts once."""
-        self._client._run(self._client._desk.observe(self._name, option, reward, cost, id))
+        self._client._run(self._client._desk.observe(self._name, option, reward, cost, id, context))
 
-    def explain(self) -> Explanation:
+    def explain(self) -> Explanation | ContextualExplanation:
         """Return what is believed of each option, what was spent and saved, and the decision so far."""
         return self._client._run(self._client._desk.explain(self._name))
 

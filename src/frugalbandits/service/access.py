@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from frugalbandits.errors import InputError
 from frugalbandits.stores.contract import CONFLICT, Entry, Fact, Store, body_of
-from frugalbandits.stores.session import SERVER, check_session_name
+from frugalbandits.stores.following import SERVER, check_session_name
 
 __all__ = ["ADMIN", "NOBODY", "READER", "ROLES", "WRITER", "Access", "Holder", "add_token", "revoke_token"]
 

@@ -6,28 +6,30 @@ import asyncio
 
 from frugalbandits.service.access import WRITER
 from frugalbandits.service.answers import Answer
-from frugalbandits.service.decisions import asked, author
+from frugalbandits.service.decisions import asked, author, observed, routed
 from frugalbandits.service.hub import Hub, known_name
 from frugalbandits.service.models import Batch, BatchAsk, BatchForget, BatchObserve, BatchTell
 from frugalbandits.service.problems import problem_of
 from frugalbandits.service.routing import Call, Route
 from frugalbandits.service.shapes import BatchResult
+from frugalbandits.stores.contextual_session import StoredContextualSession
 from frugalbandits.stores.contract import CONFLICT, Fact, Outcome
-from frugalbandits.stores.session import StoredSession
+from frugalbandits.stores.kinds import Stored
 
 __all__ = ["ROUTES"]
 
 Item = BatchAsk | BatchTell | BatchForget | BatchObserve
 _DONE = b'{"status":204}'
+_DECIDED = b'{"status":201,"body":%b}'
 
 
 class _Told:
     """Facts of one item, and what became of them."""
 
-    __slots__ = ("facts", "place", "session")
+    __slots__ = ("answer", "facts", "place", "session")
 
-    def __init__(self, place: int, session: StoredSession, facts: list[Fact]) -> None:
-        self.place, self.session, self.facts = place, session, facts
+    def __init__(self, place: int, session: Stored, facts: list[Fact], answer: bytes | None = None) -> None:
+        self.place, self.session, self.facts, self.answer = place, session, facts, answer
 
 
 async def batch(call: Call, body: Batch) -> Answer:
@@ -41,7 +43,11 @@ async def batch(call: Call, body: Batch) -> Answer:
         try:
             if isinstance(item, BatchAsk):
                 session = await _named(call, item.session)
-                results[place] = b'{"status":201,"body":%b}' % await asked(call, session, item)
+                if isinstance(session, StoredContextualSession):
+                    facts, decision = await routed(call, session, item)
+                    told.append(_Told(place, session, facts, _DECIDED % decision))
+                else:
+                    results[place] = _DECIDED % await asked(call, session, item)
             else:
                 told.append(await _drafted(call, place, item))
         except Exception as error:
@@ -51,7 +57,7 @@ async def batch(call: Call, body: Batch) -> Answer:
     return Answer(200, b"[%b]" % b",".join(results))
 
 
-async def _named(call: Call, name: str) -> StoredSession:
+async def _named(call: Call, name: str) -> Stored:
     call.note(name)
     found = call.service.hub.sessions.get(name)
     return found if found is not None else await call.service.hub.session(known_name(name))
@@ -60,10 +66,7 @@ async def _named(call: Call, name: str) -> StoredSession:
 async def _drafted(call: Call, place: int, item: BatchTell | BatchForget | BatchObserve) -> _Told:
     if isinstance(item, BatchObserve):
         session = await _named(call, item.session)
-        facts = session.draft_observe(
-            item.option, item.reward, item.cost, item.id, author(call.who, item.source)
-        )
-        return _Told(place, session, facts)
+        return _Told(place, session, observed(session, item, author(call.who, item.source)))
     session = await call.service.hub.of_decision(item.id)
     call.note(session.name)
     if isinstance(item, BatchForget):
@@ -102,7 +105,7 @@ async def _tell(call: Call, told: list[_Told], results: list[bytes]) -> None:
             start += len(each.facts)
 
 
-async def _appended(hub: Hub, session: StoredSession, facts: list[Fact]) -> list[Outcome]:
+async def _appended(hub: Hub, session: Stored, facts: list[Fact]) -> list[Outcome]:
     return await hub.submit(session, facts)
 
 
@@ -111,6 +114,9 @@ def _settle(call: Call, told: _Told, end: list[Outcome] | BaseException, results
         if isinstance(end, BaseException):
             raise end
         told.session.settle(end)
+        if told.answer is not None:
+            results[told.place] = told.answer
+            return
         call.service.metrics.told(told.session.name, told.facts[0])
     except Exception as error:
         results[told.place] = _refused(call, error)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, TypeVar
 
 from fastapi import Path
 
 from frugalbandits.core.session import Decision
+from frugalbandits.errors import InputError
 from frugalbandits.service.access import WRITER, Holder
 from frugalbandits.service.answers import NOTHING, Answer
 from frugalbandits.service.hub import known_name
@@ -16,10 +19,13 @@ from frugalbandits.service.models import Ask, Feedback, Observation
 from frugalbandits.service.routing import Call, Route
 from frugalbandits.service.shapes import DecisionList, DecisionShape
 from frugalbandits.service.views import decision_view
+from frugalbandits.stores.contextual_session import StoredContextualSession
+from frugalbandits.stores.contract import Fact
+from frugalbandits.stores.kinds import Stored
 from frugalbandits.stores.session import StoredSession
 from frugalbandits.stores.tokens import LONGEST
 
-__all__ = ["ROUTES", "SessionName", "asked", "author", "decisions_of"]
+__all__ = ["ROUTES", "SessionName", "asked", "author", "decisions_of", "observed", "routed"]
 
 SessionName = Annotated[
     str, Path(description="The name of a session.", min_length=1, max_length=120, examples=["shop"])
@@ -30,41 +36,86 @@ _SLOW = 0.005  # seconds of planning beyond which a session is asked in a thread
 _QUICK = 100  # quick answers after which it is so no more: the first plan after a start takes longest
 _MANY = 50  # decisions that are asked for in a thread
 _NOTHING_ASKED = Ask()
+_Found = TypeVar("_Found")
 
 
 async def ask(call: Call, name: SessionName, body: Ask | None = None) -> Answer:
-    """Return the next decision of a session, or the next `count` as a list. Nothing is written."""
+    """Return the next decision of a session, or the next `count` as a list.
+
+    Nothing is written, unless the session looks at queries: such a decision is durable when this answers.
+    """
     call.note(name)
     session = call.service.hub.sessions.get(name) or await call.service.hub.session(known_name(name))
     return Answer(201, await asked(call, session, body or _NOTHING_ASKED))
 
 
-async def asked(call: Call, session: StoredSession, ask: Ask) -> bytes:
-    """Return decisions as JSON."""
-    service = call.service
-    if session.name in service.slow or (ask.count or 1) > _MANY:
-        decisions, took = await asyncio.to_thread(_timed, session, ask)
-    else:
-        decisions, took = _timed(session, ask)
-    if took > _SLOW * len(decisions):
-        # Whoever plans for long would make everybody else wait.
-        service.slow[session.name] = 0
-    elif session.name in service.slow:
-        service.slow[session.name] += 1
-        if service.slow[session.name] > _QUICK:
-            del service.slow[session.name]
-    standby = service.standby.of(session)
+async def asked(call: Call, session: Stored, ask: Ask) -> bytes:
+    """Return decisions as JSON; those that look at a query are in the log by then."""
+    if isinstance(session, StoredContextualSession):
+        facts, told = await routed(call, session, ask)
+        session.settle(await call.service.hub.submit(session, facts))
+        return told
+    _no_query(session, ask)
+    decisions = await _planned(call, session, partial(decisions_of, session, ask), ask.count or 1)
+    standby = call.service.standby.of(session)
     if ask.count is None:
         return decision_view(decisions[0], session.name, standby)
     told = b",".join([decision_view(each, session.name, standby) for each in decisions])
     return b'{"decisions":[%b]}' % told
 
 
-def _timed(session: StoredSession, ask: Ask) -> tuple[list[Decision], float]:
-    """Ask a session, and say how long this thread was at work: others may keep the machine busy."""
+async def routed(call: Call, session: StoredContextualSession, ask: Ask) -> tuple[list[Fact], bytes]:
+    """Return the facts of a decision that looks at a query, and what to say once they are in the log."""
+    if ask.count is not None:
+        raise InputError(
+            f"session {session.name!r} looks at queries, so each decision is for one: leave count out"
+        )
+    draft = partial(
+        session.draft_ask,
+        ask.context,
+        metadata=ask.metadata,
+        among=ask.among,
+        exclude=ask.exclude,
+        after=ask.after,
+        costs=ask.costs,
+        by=call.who.name,
+    )
+    decision, facts = await _planned(call, session, draft, 1)
+    return facts, decision_view(decision, session.name, call.service.standby.of(session))
+
+
+def _no_query(session: StoredSession, body: Ask | Observation) -> None:
+    """Refuse what only sessions that look at queries can take."""
+    for name in ("context", "costs"):
+        if getattr(body, name, None) is not None:
+            raise InputError(
+                f"session {session.name!r} looks at no query, so it takes no {name}: a session that does is "
+                "made with a context"
+            )
+
+
+async def _planned(call: Call, session: Stored, plan: Callable[[], _Found], count: int) -> _Found:
+    """Have something planned: here, or in a thread where it takes long or is much."""
+    slow = call.service.slow
+    if session.name in slow or count > _MANY:
+        found, took = await asyncio.to_thread(_timed, plan)
+    else:
+        found, took = _timed(plan)
+    if took > _SLOW * count:
+        # Whoever plans for long would make everybody else wait.
+        slow[session.name] = 0
+    elif session.name in slow:
+        slow[session.name] += 1
+        if slow[session.name] > _QUICK:
+            del slow[session.name]
+    return found
+
+
+def _timed(plan: Callable[[], _Found]) -> tuple[_Found, float]:
+    """Plan, and say how long this thread was at work: others may keep the machine busy."""
     began = time.thread_time()
-    decisions = decisions_of(session, ask)
-    return decisions, time.thread_time() - began
+    found = plan()
+    return found, time.thread_time() - began
 
 
 def decisions_of(session: StoredSession, ask: Ask) -> list[Decision]:
@@ -74,6 +125,18 @@ def decisions_of(session: StoredSession, ask: Ask) -> list[Decision]:
     return session.ask(
         ask.count, metadata=ask.metadata, among=ask.among, exclude=ask.exclude, after=ask.after
     )
+
+
+def observed(session: Stored, body: Observation, by: str) -> list[Fact]:
+    """Return the facts of a use that was no decision."""
+    if not isinstance(session, StoredContextualSession):
+        _no_query(session, body)
+        return session.draft_observe(body.option, body.reward, body.cost, body.id, by)
+    if body.reward is None or body.cost is not None:
+        raise InputError(
+            f"session {session.name!r} looks at queries: a reward is to be told of an option, and no cost"
+        )
+    return session.draft_observe(body.context, body.option, body.reward, body.id, by)
 
 
 def author(who: Holder, source: str | None) -> str:
@@ -106,7 +169,7 @@ async def observe(call: Call, name: SessionName, body: Observation) -> Answer:
     call.note(name)
     hub = call.service.hub
     session = await hub.session(known_name(name))
-    facts = session.draft_observe(body.option, body.reward, body.cost, body.id, author(call.who, body.source))
+    facts = observed(session, body, author(call.who, body.source))
     session.settle(await hub.submit(session, facts))
     return NOTHING
 

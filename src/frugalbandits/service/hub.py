@@ -7,12 +7,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
 from frugalbandits.errors import UnknownDecision, UnknownSession
 from frugalbandits.service.awaiting import Awaiting
 from frugalbandits.stores.contract import Fact, Outcome, Store
+from frugalbandits.stores.following import check_session_name, secret_of
 from frugalbandits.stores.keeping import keeper_of
-from frugalbandits.stores.session import StoredSession, check_session_name, secret_of
+from frugalbandits.stores.kinds import Stored, keep_session, open_session
 from frugalbandits.stores.tokens import mark_in, mark_of
 
 __all__ = ["Hub"]
@@ -28,8 +30,8 @@ class Hub:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.secret = secret_of(store)
-        self.sessions: dict[str, StoredSession] = {}
-        self._opening: dict[str, asyncio.Task[StoredSession]] = {}
+        self.sessions: dict[str, Stored] = {}
+        self._opening: dict[str, asyncio.Task[Stored]] = {}
         self._marks: dict[bytes, str] = {}
         self._look: asyncio.Task[None] | None = None
         self._looked = float("-inf")
@@ -37,25 +39,25 @@ class Hub:
 
     # By name.
 
-    async def session(self, name: str) -> StoredSession:
+    async def session(self, name: str) -> Stored:
         """Return a session, opened where it was not yet."""
         found = self.sessions.get(name)
         return found if found is not None else await self._once(name, lambda: self._open(name))
 
-    async def _open(self, name: str) -> StoredSession:
-        return await asyncio.to_thread(StoredSession.open, self.store, known_name(name))
+    async def _open(self, name: str) -> Stored:
+        return await asyncio.to_thread(open_session, self.store, known_name(name))
 
-    async def create(self, name: str, session: Session, by: str) -> tuple[StoredSession, bool]:
+    async def create(self, name: str, session: Session | ContextualSession, by: str) -> tuple[Stored, bool]:
         """Keep a session under a name; tell whether it is new."""
         check_session_name(name)
-        found, new = await asyncio.to_thread(StoredSession.create, self.store, name, session, by)
+        found, new = await asyncio.to_thread(keep_session, self.store, name, session, by)
         # One copy of a session is enough: the one that is open stays.
         kept = await self._once(name, lambda: _ready(found))
         if kept is not found:
             await asyncio.to_thread(found.close)
         return kept, new
 
-    async def _once(self, name: str, make: Callable[[], Awaitable[StoredSession]]) -> StoredSession:
+    async def _once(self, name: str, make: Callable[[], Awaitable[Stored]]) -> Stored:
         """Open a session, one at a time for each name; whoever comes meanwhile gets the same."""
         found = self.sessions.get(name)
         if found is not None:
@@ -65,7 +67,7 @@ class Hub:
             task = self._opening[name] = asyncio.ensure_future(self._keep(name, make))
         return await asyncio.shield(task)
 
-    async def _keep(self, name: str, make: Callable[[], Awaitable[StoredSession]]) -> StoredSession:
+    async def _keep(self, name: str, make: Callable[[], Awaitable[Stored]]) -> Stored:
         try:
             found = await make()
             self.sessions[name] = found
@@ -76,7 +78,7 @@ class Hub:
 
     # By the id of a decision.
 
-    async def of_decision(self, id_: str) -> StoredSession:
+    async def of_decision(self, id_: str) -> Stored:
         """Return the session that an id says it is of; the session checks the signature."""
         mark = mark_in(id_)
         if mark is None:
@@ -115,7 +117,7 @@ class Hub:
 
     # Writing.
 
-    def submit(self, session: StoredSession, facts: list[Fact]) -> asyncio.Future[list[Outcome]]:
+    def submit(self, session: Stored, facts: list[Fact]) -> asyncio.Future[list[Outcome]]:
         """Have facts written, together with what others submit meanwhile."""
         if self._awaiting is None:
             self._awaiting = Awaiting(asyncio.get_running_loop())

@@ -7,14 +7,17 @@ __all__ = [
     "BODY",
     "CONCURRENCY",
     "COUNT",
+    "FEATURES",
     "LOG_PAGE",
     "OPTIONS",
     "OPTION_NAME",
     "PATIENCE",
+    "SEGMENTS",
     "SESSIONS",
     "SESSION_PAGE",
     "SOURCE",
     "STANDBY",
+    "STATE",
     "TIME_TO_LIVE",
 ]
 
@@ -25,9 +28,12 @@ COUNT = 1_000  # decisions in one request
 BATCH = 1_000  # items in one request
 OPTIONS = 1_000  # of a session
 OPTION_NAME = 200  # characters
+SEGMENTS = 1_000  # that have an entry of their own
+FEATURES = 256  # of a query: a state has the square of it, for each option
 SESSIONS = 10_000  # of a store
 SESSION_PAGE = 1_000  # sessions in one answer
 LOG_PAGE = 1_000  # entries of a log in one answer
 SOURCE = 100  # characters on who judged
+STATE = 4_000_000  # options times the square of the numbers of a query: some 64 MB
 STANDBY = 20  # options that a decision names to fall back on
 TIME_TO_LIVE = 30 * 86_400.0  # seconds, where a session says nothing

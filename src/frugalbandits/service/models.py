@@ -18,6 +18,7 @@ __all__ = [
     "BatchObserve",
     "BatchTell",
     "Change",
+    "Context",
     "Feedback",
     "NewSession",
     "Observation",
@@ -35,6 +36,38 @@ Source = Annotated[
 ]
 
 
+Query = Annotated[
+    Any,
+    Field(
+        description="The query, where the session looks at queries: a segment's name, a list of numbers, a "
+        'text, or {"segment": ..., "features": [...]} or {"segment": ..., "text": ...}.'
+    ),
+]
+
+
+class Context(BaseModel):
+    """What is known of a query: its segment, some numbers, or its text."""
+
+    model_config = ConfigDict(
+        **_FORM,
+        json_schema_extra={"examples": [{"segments": ["chat", "code"], "features": 32}, {"text": 32}]},
+    )
+
+    segments: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=200)]] | None,
+        Field(max_length=limits.SEGMENTS, description="Names; others may turn up later."),
+    ] = None
+    most_segments: Annotated[
+        int, Field(ge=1, le=limits.SEGMENTS, description="Segments that have an entry of their own.")
+    ] = 200
+    features: Annotated[
+        int | None, Field(ge=1, le=limits.FEATURES, description="How many numbers come with a query.")
+    ] = None
+    text: Annotated[
+        int | None, Field(ge=4, le=limits.FEATURES, description="How many numbers a text is made into.")
+    ] = None
+
+
 class NewSession(BaseModel):
     """What a session is told at its start."""
 
@@ -47,6 +80,11 @@ class NewSession(BaseModel):
                     "costs": {"haiku": 0.25, "sonnet": 3.0, "opus": 15.0},
                     "quality": "at-least:0.8",
                     "time_to_live": 86400,
+                },
+                {
+                    "costs": {"small": 0.2, "large": 3.0},
+                    "alpha": 0.05,
+                    "context": {"segments": ["chat", "code"], "features": 2},
                 },
             ]
         },
@@ -95,13 +133,27 @@ class NewSession(BaseModel):
         float | None, Field(description="Seconds after which a decision expires; null: never.")
     ] = limits.TIME_TO_LIVE
     judge_price: Annotated[float, Field(description="What feedback on one decision costs.")] = 0.0
+    context: Annotated[
+        Context | None,
+        Field(
+            description="What is known of each query: with it the session looks at queries, and promises the "
+            "average over them."
+        ),
+    ] = None
 
 
 class Ask(BaseModel):
     """What is asked for; nothing of it is needed."""
 
     model_config = ConfigDict(
-        **_FORM, json_schema_extra={"examples": [{}, {"exclude": ["large"], "metadata": {"request": 17}}]}
+        **_FORM,
+        json_schema_extra={
+            "examples": [
+                {},
+                {"exclude": ["large"], "metadata": {"request": 17}},
+                {"context": {"segment": "chat", "features": [0.5, -1.0]}},
+            ]
+        },
     )
 
     among: Annotated[Options | None, Field(description="The only options that may be used.")] = None
@@ -113,7 +165,19 @@ class Ask(BaseModel):
         int | None, Field(ge=1, le=limits.COUNT, description="How many decisions; they come as a list.")
     ] = None
     metadata: Annotated[
-        Any, Field(description="JSON of up to 512 bytes that the id of the decision carries.")
+        Any,
+        Field(
+            description="JSON of up to 512 bytes that the id of the decision carries; where the session "
+            "looks at queries, of up to 4,096 that the log keeps."
+        ),
+    ] = None
+    context: Query = None
+    costs: Annotated[
+        dict[OptionName, float] | None,
+        Field(
+            max_length=limits.OPTIONS,
+            description="What this query would cost, where that is not the usual cost of an option.",
+        ),
     ] = None
 
 
@@ -142,6 +206,7 @@ class Observation(BaseModel):
     id: Annotated[
         str | None, Field(min_length=1, max_length=200, description="Yours: with it, it counts once.")
     ] = None
+    context: Query = None
     source: Source = None
 
 

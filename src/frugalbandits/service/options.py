@@ -17,8 +17,8 @@ from frugalbandits.service.problems import Problem
 from frugalbandits.service.routing import Call, Route
 from frugalbandits.service.shapes import OptionShape
 from frugalbandits.service.views import find_option, option_view
+from frugalbandits.stores.kinds import Stored
 from frugalbandits.stores.outlook import OptionNow, options_of
-from frugalbandits.stores.session import StoredSession
 
 __all__ = ["ROUTES"]
 
@@ -84,12 +84,12 @@ async def retire(call: Call, name: SessionName, option: OptionName) -> Answer:
     return NOTHING
 
 
-async def _session(call: Call, name: str) -> StoredSession:
+async def _session(call: Call, name: str) -> Stored:
     call.note(name)
     return await call.service.hub.session(known_name(name))
 
 
-def _there(session: StoredSession, option: str) -> OptionNow:
+def _there(session: Stored, option: str) -> OptionNow:
     found = find_option(session, option)
     if found is None:
         raise Problem(
@@ -98,7 +98,7 @@ def _there(session: StoredSession, option: str) -> OptionNow:
     return found
 
 
-async def _make(call: Call, session: StoredSession, do: str, option: str, cost: float | None) -> None:
+async def _make(call: Call, session: Stored, do: str, option: str, cost: float | None) -> None:
     # On a copy first, which takes a while: so in a thread.
     facts = await asyncio.to_thread(session.draft_change, do, option, cost, call.who.name)
     if facts:

@@ -9,19 +9,29 @@ from typing import Annotated, Any
 
 from fastapi import Query
 
+from frugalbandits.core.contextual.context import context_of
+from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
-from frugalbandits.errors import HorizonWarning
+from frugalbandits.errors import HorizonWarning, InputError
 from frugalbandits.service import limits
 from frugalbandits.service.access import ADMIN, READER
 from frugalbandits.service.answers import Answer, as_json, encoded
 from frugalbandits.service.decisions import SessionName
 from frugalbandits.service.hub import Hub, known_name
-from frugalbandits.service.models import NewSession
+from frugalbandits.service.models import Context, NewSession
 from frugalbandits.service.problems import Problem
 from frugalbandits.service.routing import Call, Route
-from frugalbandits.service.shapes import ChangeList, LogPage, SeriesShape, SessionList, SessionShape
+from frugalbandits.service.shapes import (
+    ChangeList,
+    LogPage,
+    RoutesShape,
+    SeriesShape,
+    SessionList,
+    SessionShape,
+)
 from frugalbandits.service.views import entry_view, session_view, summary_view
-from frugalbandits.stores.session import StoredSession, check_session_name
+from frugalbandits.stores.following import Following, check_session_name
+from frugalbandits.stores.kinds import Stored
 
 __all__ = ["ROUTES"]
 
@@ -51,10 +61,44 @@ async def create(call: Call, name: SessionName, body: NewSession) -> Answer:
     return as_json({**view, "warnings": warned}, 201 if new else 200)
 
 
-def _session_of(body: NewSession) -> tuple[Session, list[str]]:
+def _session_of(body: NewSession) -> tuple[Session | ContextualSession, list[str]]:
+    if body.context is not None:
+        return _contextual_of(body, body.context), []
     with _warning, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HorizonWarning)
-        return Session(**body.model_dump()), [str(each.message) for each in caught]
+        return Session(**body.model_dump(exclude={"context"})), [str(each.message) for each in caught]
+
+
+def _check_size(options: int, context: Context) -> None:
+    """Refuse what would make a state that takes too much memory in every worker."""
+    numbers = 1 + (context.features or context.text or 0)
+    numbers += 0 if context.segments is None else max(context.most_segments, len(context.segments))
+    if options * numbers**2 > limits.STATE:
+        raise Problem(
+            422,
+            "too-many",
+            f"{options:,} options times the square of {numbers:,}, the features of a query and an entry for "
+            f"each of most_segments, may be {limits.STATE:,} at most: take fewer of them",
+        )
+
+
+def _contextual_of(body: NewSession, context: Context) -> ContextualSession:
+    for name in ("horizon", "worth", "learn_costs", "judge_price"):
+        value = getattr(body, name)
+        if value != NewSession.model_fields[name].default:
+            raise InputError(f"a session that looks at queries has no {name}, but it is {value!r}")
+    if body.over == "each":
+        raise InputError("a session that looks at queries promises the average, so over cannot be 'each'")
+    _check_size(len(body.costs), context)
+    return ContextualSession(
+        body.costs,
+        body.alpha,
+        context_of(**context.model_dump()),
+        quality=body.quality,
+        policy=body.policy or "dual-cof",
+        memory=None if body.memory == "auto" else body.memory,
+        time_to_live=body.time_to_live,
+    )
 
 
 async def listed(call: Call, after: AfterName = "", limit: PageSize = 100) -> Answer:
@@ -75,7 +119,7 @@ async def explained(call: Call, name: SessionName) -> Answer:
 
 async def series(call: Call, name: SessionName) -> Answer:
     """Return how a session went over time: for pictures."""
-    return await _told(call, name, StoredSession.series)
+    return await _told(call, name, Following.series)
 
 
 async def changes(call: Call, name: SessionName) -> Answer:
@@ -83,7 +127,7 @@ async def changes(call: Call, name: SessionName) -> Answer:
     return await _told(call, name, _changes)
 
 
-def _changes(session: StoredSession) -> dict[str, Any]:
+def _changes(session: Stored) -> dict[str, Any]:
     found = session.changes()
     return {"changes": [each._asdict() for each in found], "total": found.total}
 
@@ -93,7 +137,7 @@ async def _told(call: Call, name: str, say: Any) -> Answer:
     return Answer(200, await asyncio.to_thread(lambda: encoded(say(session))))
 
 
-async def _named(call: Call, name: str) -> StoredSession:
+async def _named(call: Call, name: str) -> Stored:
     call.note(name)
     hub: Hub = call.service.hub
     return await hub.session(known_name(name))
@@ -108,7 +152,7 @@ async def log(call: Call, name: SessionName, after: AfterEntry = 0, limit: LogSi
 
 
 async def export(call: Call, name: SessionName) -> Answer:
-    """Return a session as the text that `fb.Session.from_json` and `load` read."""
+    """Return a session as the text that `load` of `fb.Session`, or of `fb.ContextualSession`, reads."""
     session = await _named(call, name)
     text = await asyncio.to_thread(session.to_json)
     return Answer(200, text.encode())
@@ -122,8 +166,8 @@ ROUTES = [
         create,
         "Make a session",
         {
-            201: {"description": "It is new", "model": SessionShape},
-            200: {"description": "It was there, made alike", "model": SessionShape},
+            201: {"description": "It is new", "model": SessionShape | RoutesShape},
+            200: {"description": "It was there, made alike", "model": SessionShape | RoutesShape},
         },
     ),
     Route(
@@ -140,7 +184,7 @@ ROUTES = [
         READER,
         explained,
         "Explain a session",
-        {200: {"description": "All that is known of it", "model": SessionShape}},
+        {200: {"description": "All that is known of it", "model": SessionShape | RoutesShape}},
     ),
     Route(
         "GET",
@@ -172,6 +216,11 @@ ROUTES = [
         READER,
         export,
         "A session as a file",
-        {200: {"description": "What fb.Session.load reads", "model": dict[str, Any]}},
+        {
+            200: {
+                "description": "What fb.Session.load, or fb.ContextualSession.load, reads",
+                "model": dict[str, Any],
+            }
+        },
     ),
 ]

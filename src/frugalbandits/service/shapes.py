@@ -15,6 +15,7 @@ __all__ = [
     "LogPage",
     "OptionShape",
     "ProblemShape",
+    "RoutesShape",
     "SeriesShape",
     "SessionList",
     "SessionShape",
@@ -178,6 +179,42 @@ class SessionShape(BaseModel):
     regret: RegretShape
     feedback: FeedbackShape
     next: NextShape | None
+    standby: list[str]
+    terms: dict[str, Any]
+
+
+class RoutesShape(BaseModel):
+    """All that is known of a session that looks at queries: `ContextualExplanation.to_dict`, and more."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+    seen: int
+    policy: str
+    quality: dict[str, Any]
+    context: Annotated[dict[str, Any], Field(description="What is known of a query, as it was given.")]
+    over: str
+    decisions: int
+    pending: int
+    told: int
+    bar: float
+    bar_interval: list[float]
+    reached: float | None
+    reached_interval: list[float] | None
+    price: Annotated[float, Field(description="What a unit of quality is worth now, in units of cost.")]
+    reference: str
+    always_reference: float | None
+    options: list[dict[str, Any]]
+    segments: list[dict[str, Any]]
+    spent: float | None
+    saving: float | None
+    judged: float | None
+    lines: Annotated[list[str], Field(description="What there is to say, in words.")]
+    dearest: str
+    always_dearest: float | None
+    saving_dearest: float | None
+    regret: RegretShape
+    feedback: FeedbackShape
     standby: list[str]
     terms: dict[str, Any]
 

@@ -6,12 +6,16 @@ import json
 import time
 from typing import Any
 
+from frugalbandits.core.contextual.context import plain_context
 from frugalbandits.core.session import Decision
 from frugalbandits.service import limits
 from frugalbandits.service.answers import encoded
+from frugalbandits.stores.contextual_session import StoredContextualSession
 from frugalbandits.stores.contract import Entry
+from frugalbandits.stores.kinds import Stored
 from frugalbandits.stores.outlook import (
     OptionNow,
+    Summary,
     delays_of,
     options_of,
     standby_of,
@@ -19,7 +23,6 @@ from frugalbandits.stores.outlook import (
     terms_of,
     upcoming,
 )
-from frugalbandits.stores.session import StoredSession
 
 __all__ = ["Standby", "decision_view", "entry_view", "option_view", "session_view", "summary_view"]
 
@@ -32,7 +35,7 @@ class Standby:
     def __init__(self) -> None:
         self._kept: dict[str, tuple[float, bytes]] = {}
 
-    def of(self, session: StoredSession) -> bytes:
+    def of(self, session: Stored) -> bytes:
         """Return the list as JSON."""
         now = time.monotonic()
         kept = self._kept.get(session.name)
@@ -56,7 +59,7 @@ def decision_view(decision: Decision, session: str, standby: bytes) -> bytes:
     return b'%b,"standby":%b}' % (told[:-1], standby)
 
 
-def summary_view(session: StoredSession) -> dict[str, Any]:
+def summary_view(session: Stored) -> dict[str, Any]:
     """Return a session in a few numbers: what a list of sessions shows."""
     found = summary_of(session)
     return {
@@ -74,12 +77,45 @@ def summary_view(session: StoredSession) -> dict[str, Any]:
     }
 
 
-def session_view(session: StoredSession) -> dict[str, Any]:
+def _feedback(session: Stored, summary: Summary) -> dict[str, Any]:
+    answers, delays = delays_of(session)
+    return {
+        "told": summary.told,
+        "waiting": summary.waiting,
+        "rate": summary.judged,
+        "mean_delay": delays / answers if answers else None,
+    }
+
+
+def _routes_view(session: StoredContextualSession) -> dict[str, Any]:
+    """Return all that is known of a session that looks at queries."""
+    explanation, summary = session.explain(), summary_of(session)
+    there = [each for each in explanation.options if each.standing != "retired"]
+    dearest = max(there, key=lambda each: each.cost)
+    return {
+        "name": session.name,
+        "seen": session.seen,
+        **explanation.to_dict(),
+        "over": "queries",
+        "context": plain_context(session.context),
+        "lines": explanation.lines,
+        "dearest": dearest.name,
+        "always_dearest": dearest.always,
+        "saving_dearest": dearest.always - explanation.spent,
+        "regret": {"quality": summary.quality_regret, "cost": summary.cost_regret},
+        "feedback": _feedback(session, summary),
+        "standby": standby_of(session)[: limits.STANDBY],
+        "terms": {"memory": session._memory, "time_to_live": session._time_to_live},
+    }
+
+
+def session_view(session: Stored) -> dict[str, Any]:
     """Return all that is known of a session: its explanation, money and feedback, and what comes next."""
+    if isinstance(session, StoredContextualSession):
+        return _routes_view(session)
     explanation = session.explain()
     told = explanation.to_dict()
     summary = summary_of(session)
-    answers, delays = delays_of(session)
     dearest = max(explanation.arms, key=lambda arm: arm.cost)
     after = upcoming(session)
     return {
@@ -92,12 +128,7 @@ def session_view(session: StoredSession) -> dict[str, Any]:
         "always_dearest": dearest.always,
         "saving_dearest": dearest.always - explanation.spent,
         "regret": {"quality": summary.quality_regret, "cost": summary.cost_regret},
-        "feedback": {
-            "told": summary.told,
-            "waiting": summary.waiting,
-            "rate": explanation.judged,
-            "mean_delay": delays / answers if answers else None,
-        },
+        "feedback": {**_feedback(session, summary), "rate": explanation.judged},
         "next": None if after is None else {"option": after[0], "reason": after[1]},
         "standby": standby_of(session)[: limits.STANDBY],
         "terms": terms_of(session),
@@ -117,7 +148,7 @@ def option_view(option: OptionNow) -> dict[str, Any]:
     }
 
 
-def find_option(session: StoredSession, name: str) -> OptionNow | None:
+def find_option(session: Stored, name: str) -> OptionNow | None:
     """Return an option of a session, retired ones included."""
     return next((each for each in options_of(session) if each.name == name), None)
 

@@ -1,5 +1,6 @@
 """What survives a crash: a log of facts for each session, in memory, in SQLite or in PostgreSQL."""
 
+from frugalbandits.stores.contextual_session import StoredContextualSession
 from frugalbandits.stores.contract import (
     CONFLICT,
     LAPSING,
@@ -29,6 +30,7 @@ __all__ = [
     "Outcome",
     "Snapshot",
     "Store",
+    "StoredContextualSession",
     "StoredSession",
     "body_of",
     "open_store",

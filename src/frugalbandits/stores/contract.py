@@ -38,7 +38,7 @@ LEFT_OUT = "left out"
 
 #: Kinds of facts that may go when they are older than the time to live and below a snapshot. All others stay:
 #: what was changed and concluded is the history of a session.
-LAPSING = frozenset({"reward", "cost", "forget", "observe", "count"})
+LAPSING = frozenset({"asked", "reward", "cost", "forget", "observe", "count"})
 
 
 class Fact(NamedTuple):

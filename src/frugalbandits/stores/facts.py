@@ -10,6 +10,12 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalbandits.core.contextual.accounts import Waiter
+from frugalbandits.core.contextual.session import ContextualSession
+from frugalbandits.core.contextual.stored import context_to_dict
 from frugalbandits.core.quality import quality_to_dict
 from frugalbandits.core.session import Session
 from frugalbandits.core.session.stored import dump_policy
@@ -17,6 +23,7 @@ from frugalbandits.stores.contract import Fact, body_of
 from frugalbandits.stores.tokens import Token
 
 __all__ = [
+    "ASKED",
     "CHANGE",
     "COST",
     "COUNT",
@@ -25,18 +32,22 @@ __all__ = [
     "NOTICED",
     "OBSERVE",
     "REWARD",
+    "asked",
     "billed",
     "changed",
+    "contextual_settings_of",
     "counted",
     "created",
     "forgotten",
     "noticed",
     "observed",
+    "query_of",
     "rewarded",
     "settings_of",
 ]
 
 CREATED = "created"
+ASKED = "asked"
 REWARD = "reward"
 FORGET = "forget"
 COST = "cost"
@@ -58,11 +69,47 @@ def settings_of(session: Session) -> dict[str, Any]:
     }
 
 
-def created(session: Session, at: float, by: str) -> Fact:
+def contextual_settings_of(session: ContextualSession) -> dict[str, Any]:
+    """Return what a contextual session was told at its start; `context` tells it from others."""
+    return {
+        "options": [[name, cost] for name, cost in zip(session._names, session._costs, strict=True)],
+        "quality": quality_to_dict(session._quality),
+        "context": context_to_dict(session.context),
+        "policy": session._label,
+        "memory": session._memory,
+        "time_to_live": session._time_to_live,
+    }
+
+
+def created(settings: Mapping[str, Any], state: str, at: float, by: str) -> Fact:
     """Return the fact that a session begins, as it stands."""
-    return Fact(
-        CREATED, CREATED, body_of({"settings": settings_of(session), "state": session.to_json()}), at, by
-    )
+    return Fact(CREATED, CREATED, body_of({"settings": settings, "state": state}), at, by)
+
+
+def query_of(features: NDArray[np.float64], segment: str | None) -> dict[str, Any]:
+    """Return a query as plain values."""
+    query: dict[str, Any] = {} if segment is None else {"s": segment}
+    return {**query, "x": features.tolist()} if len(features) else query
+
+
+def asked(
+    token: Token, waiter: Waiter, prices: list[float | None] | None, metadata: Any, at: float, by: str
+) -> Fact:
+    """Return the fact of a decision that looked at a query: all that its policy needs when it is told of it.
+
+    `prices` are by option, where this query has others than the usual ones.
+    """
+    body = {
+        "o": token.option,
+        "t": token.issued,
+        "p": waiter.propensity,
+        "f": waiter.floors.tolist(),
+        "c": waiter.cost,
+        **query_of(waiter.features, waiter.segment),
+        **({} if prices is None else {"k": prices}),
+        **({} if metadata is None else {"m": metadata}),
+    }
+    return Fact(f"{token.key}a", ASKED, body_of(body), at, by)
 
 
 def rewarded(token: Token, reward: float, at: float, by: str) -> Fact:
@@ -86,12 +133,18 @@ def _of(token: Token) -> dict[str, Any]:
 
 
 def observed(
-    option: int, reward: float | None, cost: float | None, id_: str | None, at: float, by: str
+    option: int,
+    reward: float | None,
+    cost: float | None,
+    id_: str | None,
+    at: float,
+    by: str,
+    query: Mapping[str, Any] | None = None,
 ) -> Fact:
     """Return the fact of a use that was no decision; with an id of the caller's, it counts once."""
     told = {name: value for name, value in (("r", reward), ("c", cost)) if value is not None}
     key = secrets.token_urlsafe(12) if id_ is None else f"={id_}"
-    return Fact(f"o:{key}", OBSERVE, body_of({"o": option, **told}), at, by)
+    return Fact(f"o:{key}", OBSERVE, body_of({"o": option, **told, **(query or {})}), at, by)
 
 
 def counted(worker: str, turn: int, counts: Mapping[tuple[int, int, int], int], at: float, by: str) -> Fact:

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from frugalbandits.core.session.history import Change
 from frugalbandits.core.session.live import LiveOptions
 from frugalbandits.core.tally import observe
-from frugalbandits.errors import InputError, StateFormatError
 from frugalbandits.stores import facts
 from frugalbandits.stores.contract import Entry
 from frugalbandits.stores.counts import GRACE
+from frugalbandits.stores.following import Take
 from frugalbandits.stores.replica import Replica
 
 __all__ = ["Folding"]
-
-AHEAD = 60.0  # seconds that the clock of another worker may be ahead and is still believed
-REFUSED = 100  # changes that could not be made, the newest that are remembered
 
 
 class Folding(Replica):
     """The part of a replica that reads."""
 
-    def _apply(self, entry: Entry) -> None:
-        """Fold the next entry of the log in."""
-        fact = entry.fact
-        take = _TAKE.get(fact.kind)
-        if take is None:
-            raise StateFormatError(
-                f"the log of session {self._name!r} has a fact of the kind {fact.kind!r}, which this release "
-                "does not know: it was written by a later one"
-            )
-        take(self, entry, json.loads(fact.body))
-        self._seen = entry.seq
+    def _took(self) -> None:
         # What the batch was planned on is no longer all that is known.
         self._repeats = min(self._repeats, 1)
-        self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
         self._end_slots()
 
     def _end_slots(self) -> None:
@@ -116,21 +101,12 @@ class Folding(Replica):
             self._void()
 
     def _take_change(self, entry: Entry, body: dict[str, Any]) -> None:
-        """Make a change; where two that exclude each other were asked for at once, the later is refused."""
-        make = _CHANGES[body["do"]]
-        epoch = self._money.epoch
-        try:
-            make(self, body["option"], *([body["cost"]] if "cost" in body else []))
-        except InputError as error:
-            self._refused[entry.seq] = error
-            while len(self._refused) > REFUSED:
-                del self._refused[next(iter(self._refused))]
-            return
+        epoch, options = self._money.epoch, len(self._names)
+        super()._take_change(entry, body)
         if self._money.epoch != epoch:
             self._money.epochs[epoch].ended = entry.fact.at
-        if body["do"] == "add":
+        if len(self._names) > options:
             self._counts.add_option()
-            self._series.add_option()
 
     def _take_noticed(self, entry: Entry, body: dict[str, Any]) -> None:
         self._proposed.pop(entry.fact.key, None)
@@ -139,21 +115,20 @@ class Folding(Replica):
         decision = min(int(body["decision"]), self._next)
         self._history.record(Change(decision, body["kind"], body["option"], body["words"]))
 
-
-_TAKE: dict[str, Callable[[Folding, Entry, dict[str, Any]], None]] = {
-    facts.CREATED: Folding._take_created,
-    facts.COUNT: Folding._take_count,
-    facts.REWARD: Folding._take_reward,
-    facts.FORGET: Folding._take_forget,
-    facts.COST: Folding._take_cost,
-    facts.OBSERVE: Folding._take_observe,
-    facts.CHANGE: Folding._take_change,
-    facts.NOTICED: Folding._take_noticed,
-}
-_CHANGES: dict[str, Callable[..., None]] = {
-    "set_cost": LiveOptions.set_cost,
-    "add": LiveOptions.add,
-    "pause": LiveOptions.pause,
-    "resume": LiveOptions.resume,
-    "retire": LiveOptions.retire,
-}
+    _takes: ClassVar[Mapping[str, Take]] = {
+        facts.CREATED: _take_created,
+        facts.COUNT: _take_count,
+        facts.REWARD: _take_reward,
+        facts.FORGET: _take_forget,
+        facts.COST: _take_cost,
+        facts.OBSERVE: _take_observe,
+        facts.CHANGE: _take_change,
+        facts.NOTICED: _take_noticed,
+    }
+    _makes: ClassVar[Mapping[str, Callable[..., None]]] = {
+        "set_cost": LiveOptions.set_cost,
+        "add": LiveOptions.add,
+        "pause": LiveOptions.pause,
+        "resume": LiveOptions.resume,
+        "retire": LiveOptions.retire,
+    }

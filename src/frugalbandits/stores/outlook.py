@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from frugalbandits.core.contract import QUERIES
 from frugalbandits.core.quality import AtLeast, RelativeTo
 from frugalbandits.core.session.terms import ACTIVE, STANDINGS
+from frugalbandits.stores.contextual_folding import ContextualFolding
+from frugalbandits.stores.contextual_outlook import fall_backs, missing
 from frugalbandits.stores.replica import Replica
 
 __all__ = [
@@ -50,10 +52,23 @@ class Summary(NamedTuple):
     judged: float | None
 
 
-def options_of(session: Replica) -> list[OptionNow]:
+def options_of(session: Replica | ContextualFolding) -> list[OptionNow]:
     """Return the options in the order in which they came."""
+    if isinstance(session, ContextualFolding):
+        return _routed_options(session)
     with session._lock:
         return [_option(session, option) for option in range(len(session._names))]
+
+
+def _routed_options(session: ContextualFolding) -> list[OptionNow]:
+    with session._lock:
+        rows = zip(session._names, session._costs, session._standing, session._accounts, strict=True)
+        return [
+            OptionNow(
+                name, cost, STANDINGS[standing], account.decisions, account.told, account.spent, account.mean
+            )
+            for name, cost, standing, account in rows
+        ]
 
 
 def _option(session: Replica, option: int) -> OptionNow:
@@ -90,12 +105,14 @@ def _bar(session: Replica, options: list[OptionNow]) -> float | None:
     return (1 - quality.alpha) * max(judges) if judges else None
 
 
-def standby_of(session: Replica) -> list[str]:
+def standby_of(session: Replica | ContextualFolding) -> list[str]:
     """Return active options in the order in which to fall back on them.
 
     First those that look good enough, from the cheapest on; then those that do not, from the best on; then
     those of which nothing is known, from the cheapest on.
     """
+    if isinstance(session, ContextualFolding):
+        return fall_backs(session)
     options = options_of(session)
     bar = _bar(session, options)
 
@@ -110,8 +127,10 @@ def standby_of(session: Replica) -> list[str]:
     return [each.name for each in sorted(active, key=place)]
 
 
-def summary_of(session: Replica) -> Summary:
+def summary_of(session: Replica | ContextualFolding) -> Summary:
     """Return a session in a few numbers, without what an explanation weighs."""
+    if isinstance(session, ContextualFolding):
+        return _routed_summary(session)
     with session._lock:
         options = options_of(session)
         waiting = sum(session._counts.waiting(option) for option in range(len(options)))
@@ -150,6 +169,23 @@ def summary_of(session: Replica) -> Summary:
     )
 
 
+def _routed_summary(session: ContextualFolding) -> Summary:
+    found = session.explain()
+    return Summary(
+        decisions=found.decisions,
+        told=found.told,
+        waiting=found.pending,
+        spent=found.spent,
+        options=tuple(options_of(session)),
+        best=found.reference if found.told else None,
+        threshold=found.bar,
+        quality_regret=missing(found),
+        cost_regret=None,
+        saving=found.saving,
+        judged=found.judged,
+    )
+
+
 def upcoming(session: Replica) -> tuple[str, str] | None:
     """Return the option and the reason of the next decision, where it is planned already."""
     with session._lock:
@@ -159,7 +195,7 @@ def upcoming(session: Replica) -> tuple[str, str] | None:
         return session._by_rank[rank], session._policy.reason(session._state, rank)
 
 
-def delays_of(session: Replica) -> tuple[int, float]:
+def delays_of(session: Replica | ContextualFolding) -> tuple[int, float]:
     """Return for how many decisions feedback came, and by how many seconds it was late in all."""
     with session._lock:
         bins = list(session._series.bins.values())

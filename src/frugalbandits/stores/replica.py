@@ -19,13 +19,14 @@ from frugalbandits.core.session import Decision, Session, snapshot
 from frugalbandits.core.session.history import Change, History
 from frugalbandits.core.session.terms import PAUSED
 from frugalbandits.core.session.waiting import Waiting
-from frugalbandits.errors import InputError, StateFormatError
+from frugalbandits.errors import Expired
 from frugalbandits.stores import facts
 from frugalbandits.stores.contract import Fact
 from frugalbandits.stores.counts import Counts, Effect
 from frugalbandits.stores.ledger import Ledger
 from frugalbandits.stores.series import Series
-from frugalbandits.stores.tokens import Token, Tokens, packed
+from frugalbandits.stores.telling import Telling
+from frugalbandits.stores.tokens import packed
 
 __all__ = ["FORMAT", "Replica"]
 
@@ -61,30 +62,28 @@ class NothingWaits(Waiting):
         """Do nothing: an id has its time with it."""
 
 
-class Replica(Session):
-    """A session that is a fold of facts. It reads and writes no store; `StoredSession` does."""
+class Replica(Telling, Session):
+    """A session that is a fold of facts: what it hands out, and what it keeps."""
 
-    _tokens: Tokens
+    _routes = False
     _money: Ledger
     _history: SharedHistory
     _plans_to_explain = True  # others may have told much since this worker planned
 
-    def _found(self, name: str, secret: bytes) -> None:
-        """Begin with nothing but a name; what follows comes from the log or from a snapshot."""
-        self._name = name
-        self._tokens = Tokens(secret, name)
+    def _found(self) -> None:
         self._worker = secrets.token_hex(6)
         self._turn = 0
-        self._seen = 0
-        self._log_now = 0.0
-        self._last_issue = 0.0
         self._unsent: Counter[tuple[int, int, int]] = Counter()
         self._in_flight: dict[str, Fact] = {}  # what was said, and is not in the log for all that is known
         self._proposed: dict[str, Fact] = {}
         self._raised: Counter[str] = Counter()  # alarms by option, as noticed here
         self._logged: Counter[str] = Counter()  # and as the log has them
-        self._refused: dict[int, InputError] = {}
-        self._author = ""
+
+    def _lives(self) -> float | None:
+        return self._terms.time_to_live
+
+    def _was_late(self, error: Expired) -> None:
+        self._came_late(error)
 
     # From a log or a snapshot.
 
@@ -144,16 +143,7 @@ class Replica(Session):
     def _restore(self, text: str) -> None:
         """Be what `_dumped` wrote."""
         try:
-            data = json.loads(text)
-            if not isinstance(data, dict) or data.get("format") != FORMAT:
-                raise StateFormatError(
-                    f"a snapshot of session {self._name!r} is not of the format {FORMAT!r}"
-                )
-            if data["version"] > VERSION:
-                raise StateFormatError(
-                    f"a snapshot of session {self._name!r} has version {data['version']!r}, but this release "
-                    f"reads up to {VERSION}: it was written by a later release"
-                )
+            data = self._loaded(text, FORMAT, VERSION)
             self._begin_with(data["session"])
             self._money = Ledger.loaded(data["ledger"])
             self._counts = Counts.loaded(data["counts"], self._terms.time_to_live)
@@ -167,9 +157,7 @@ class Replica(Session):
                 state.tally.pending[rank] += waiting
                 state.tally.lost[rank] -= waiting
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            if isinstance(error, StateFormatError):
-                raise
-            raise StateFormatError(f"a snapshot of session {self._name!r} is damaged: {error!r}") from error
+            raise self._damaged(error) from error
         self._no_slot()
 
     def _settled(self) -> str:
@@ -230,11 +218,6 @@ class Replica(Session):
 
     def _sweep(self) -> None:
         """Do nothing: what is lost follows from the log."""
-
-    def _now(self) -> float:
-        """Return the time, which never runs backwards here."""
-        self._last_issue = now = max(self._clock(), self._last_issue)
-        return now
 
     def _no_slot(self) -> None:
         self._slot, self._slot_ends, self._cell_epoch = 0, float("-inf"), -1
@@ -307,16 +290,3 @@ class Replica(Session):
             key = f"{kind}:{self._money.epoch}:{words}:{option}"
         fact = facts.noticed(key, kind, option, words[:_WIDEST], decision, self._now(), self._author)
         self._proposed[fact.key] = fact
-
-    # What others may ask.
-
-    def _token(self, id_: object) -> Token:
-        """Return what an id of this session says."""
-        token = self._tokens.read(id_)
-        if token.option >= len(self._names):
-            # Another worker took in a new option, and this one has not read of it yet.
-            self._behind()
-        return token
-
-    def _behind(self) -> None:
-        """Read what is new in the log; a replica by itself has none."""

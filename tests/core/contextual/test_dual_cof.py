@@ -56,11 +56,11 @@ def test_every_decision_is_that_of_the_plain_reference(quality, rule, late):
             usable[rng.integers(3)] = False
         costs = world.costs * rng.uniform(0.8, 1.2) if t % 5 == 0 else world.costs
         draws = Draws(t)
-        arm, propensity, _ = algorithm.choose(state, phi, costs, usable, draws)
+        arm, propensity, _ = algorithm.choose(state, phi, costs, usable, draws, floors := np.zeros(3))
         known = plain.choose(phi, costs, usable, draws.normals, draws.coins[0])
         assert (arm, pytest.approx(propensity)) == known, t
         # Half of the feedback is bad luck, so that a level is missed and decisions turn blind.
-        waiting.append((phi, arm, propensity, float(rng.random() < 0.5)))
+        waiting.append((phi, arm, propensity, float(rng.random() < 0.5), floors))
         if len(waiting) > late and t % 4:
             told = waiting.pop(rng.integers(len(waiting)))
             algorithm.learn(state, *told)
@@ -139,7 +139,7 @@ def test_the_bar_is_estimated_with_propensities():
     # The dear option is used where the cheap one fails: its own rewards make it look far worse than it is.
     rng = np.random.default_rng(1)
     state = POLICY.start(setting_for(hard_world(), RelativeToBest(0.1)))
-    state.arms[fields.FLOOR] = 0.05
+    floors = np.full(2, 0.05)
     world, seen = hard_world(), []
     truth = world.means[:, 1].mean()
     for _ in range(4_000):
@@ -151,8 +151,7 @@ def test_the_bar_is_estimated_with_propensities():
         reward = float(rng.random() < world.means[place, arm])
         if arm == 1:
             seen.append(reward)
-        state.arms[fields.FLOOR] = 0.05
-        algorithm.learn(state, world.queries[place], arm, propensity, reward)
+        algorithm.learn(state, world.queries[place], arm, propensity, reward, floors)
     robust = state.arms[fields.ROBUST, 1] / state.arms[fields.WEIGHT, 1]
     noise = max(state.arms[fields.NOISE, 1], 0.5 * state.arms[fields.FORCE, 1])
     error = math.sqrt(noise) / state.arms[fields.WEIGHT, 1]
@@ -164,15 +163,15 @@ def test_the_bar_is_estimated_with_propensities():
 def test_lambda_does_not_wind_up():
     world = made_world(2)
     state = POLICY.start(setting_for(world, RelativeToBest(0.05)))
-    own, usable = np.random.default_rng(0), np.ones(3, np.bool_)
+    own, usable, floors = np.random.default_rng(0), np.ones(3, np.bool_), np.zeros(3)
     phi = world.queries[0]
 
     def go_on(reward, decisions):
         for _ in range(decisions):
-            choice = algorithm.choose(state, phi, world.costs, usable, own)
+            choice = algorithm.choose(state, phi, world.costs, usable, own, floors)
             low, price, high = state.numbers[[fields.LOW, fields.PRICE, fields.HIGH]]
             assert low <= price <= high
-            algorithm.learn(state, phi, choice.arm, choice.propensity, reward(choice.arm))
+            algorithm.learn(state, phi, choice.arm, choice.propensity, reward(choice.arm), floors)
 
     # The dearest option alone is any good, but not good enough for what is owed: lambda goes to its limit.
     go_on(lambda arm: 0.1 * arm, 600)
@@ -188,7 +187,7 @@ def test_lambda_does_not_wind_up():
 def test_a_use_that_was_no_decision_teaches_the_model_alone():
     world = made_world(2)
     state = POLICY.start(setting_for(world, RelativeToBest(0.05)))
-    algorithm.learn(state, world.queries[0], 1, 0.0, 1.0)
+    algorithm.learn(state, world.queries[0], 1, 0.0, 1.0, np.zeros(3))
     assert state.gram[1, 0, 0] == 1.0
     assert not state.numbers[[fields.HEARD, fields.SUM, fields.DRIFT, fields.DEBT]].any()
     assert not state.arms[[fields.WEIGHT, fields.ROBUST, fields.NOISE]].any()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from contextual_harness import POLICY, made_world, run, setting_for
 from frugalbandits.core.contextual.contract import ContextualSetting
-from frugalbandits.core.contextual.dual_cof import algorithm
+from frugalbandits.core.contextual.dual_cof import algorithm, caution
 from frugalbandits.core.contextual.dual_cof import state as fields
 from frugalbandits.core.quality import AtLeast
 
@@ -55,11 +55,11 @@ def test_the_shortfall_of_any_stretch_is_bounded(made):
     for t in range(DECISIONS):
         lied(state, lie, safe, t, rng)
         phi = np.array([1.0, rng.normal()])
-        choice = algorithm.choose(state, phi, costs, usable, own)
+        choice = algorithm.choose(state, phi, costs, usable, own, floors := np.zeros(options))
         # The safe option is at the level each time; the others do as they please.
         mean = others[t % len(others)]
         reward = rng.uniform(level, 1.0) if choice.arm == safe else float(rng.random() < mean)
-        waiting.append((phi, choice.arm, choice.propensity, reward))
+        waiting.append((phi, choice.arm, choice.propensity, reward, floors))
         if len(waiting) > late:
             told = waiting.pop(rng.integers(len(waiting)))
             algorithm.learn(state, *told)
@@ -71,12 +71,13 @@ def test_without_caution_it_would_not_be():
     # The same hostile world breaks the bound where models are trusted whatever happens.
     state = POLICY.start(ContextualSetting(np.array([1.0, 2.0]), AtLeast(0.9), -1, 2, 1))
     own, usable, missing = np.random.default_rng(0), np.ones(2, np.bool_), 0.0
+    phi, costs, floors = np.array([1.0, 0.0]), np.array([1.0, 2.0]), np.zeros(2)
     for _ in range(DECISIONS):
         state.theta[:, 0] = (1.0, 0.0)
         state.numbers[fields.DEBT] = 0.0
-        choice = algorithm.choose(state, np.array([1.0, 0.0]), np.array([1.0, 2.0]), usable, own)
+        choice = algorithm.choose(state, phi, costs, usable, own, floors)
         reward = float(choice.arm)
-        algorithm.learn(state, np.array([1.0, 0.0]), choice.arm, choice.propensity, reward)
+        algorithm.learn(state, phi, choice.arm, choice.propensity, reward, floors)
         missing += 0.9 - reward
     assert missing > POLICY.most_missing(state, 1)
 
@@ -85,7 +86,7 @@ def test_the_bound_is_of_use():
     # A constant, but for what blind decisions may have lost: it grows as the root of their number.
     world = made_world(2)
     state = POLICY.start(setting_for(world, AtLeast(0.7)))
-    assert POLICY.most_missing(state) == pytest.approx(algorithm.TRUST + 2.8)
+    assert POLICY.most_missing(state) == pytest.approx(caution.TRUST + 2.8)
     state.arms[fields.RUN] = 10_000.0
     assert POLICY.most_missing(state) < 1_000
 
@@ -110,8 +111,8 @@ def test_an_option_at_the_level_is_hardly_ever_given_up():
         for row in (fields.BLIND, fields.BLIND_SUM, fields.RUN, fields.MISSED, fields.RUNS):
             state.arms[row] = 0.0
         for reward in rng.random(400) < 0.8:
-            algorithm.count_blind(state, 0, float(reward))
-            if not algorithm.may_reach(state, 0):
+            caution.count_blind(state, 0, float(reward))
+            if not caution.may_reach(state, 0):
                 given_up += 1
                 break
     assert given_up < 2
@@ -120,8 +121,8 @@ def test_an_option_at_the_level_is_hardly_ever_given_up():
 def test_one_below_the_level_is_given_up():
     state = POLICY.start(ContextualSetting(np.array([1.0, 2.0]), AtLeast(0.8), -1, 2, 1))
     for t in range(200):
-        algorithm.count_blind(state, 0, float(t % 2))
-    assert not algorithm.may_reach(state, 0)
-    assert algorithm.may_reach(state, 1)
+        caution.count_blind(state, 0, float(t % 2))
+    assert not caution.may_reach(state, 0)
+    assert caution.may_reach(state, 1)
     lost = 200 * 0.3
     assert math.isclose(state.arms[fields.MISSED, 0], lost, rel_tol=0.05)

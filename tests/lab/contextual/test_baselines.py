@@ -84,15 +84,15 @@ def test_propensities_are_the_chances(kind):
     policy = kind()
     state = policy.start(problem.setting())
     rng = np.random.default_rng(1)
-    phi, costs, usable = problem.encoded[0], problem.costs[0], np.ones(3, bool)
+    phi, costs, usable, floors = problem.encoded[0], problem.costs[0], np.ones(3, bool), np.zeros(3)
     for k in range(30):
-        kind.learn(state, problem.encoded[k], k % 3, 0.5, float(k % 2))
+        kind.learn(state, problem.encoded[k], k % 3, 0.5, float(k % 2), floors)
     if kind is VirtualQueue:
         state.clock[0] = 20
     counts, chances = np.zeros(3), {}
     for _ in range(4_000):
         frozen = tuple(np.copy(part) if isinstance(part, np.ndarray) else part for part in state)
-        choice = kind.choose(type(state)(*frozen), phi, costs, usable, rng)
+        choice = kind.choose(type(state)(*frozen), phi, costs, usable, rng, floors)
         counts[choice.arm] += 1
         chances[choice.arm] = choice.propensity
     assert sum(chances.values()) == pytest.approx(1.0)
@@ -105,15 +105,15 @@ def test_propensities_are_the_chances(kind):
 def test_only_usable_options_are_chosen(name):
     policy = resolve_contextual(name)
     problem = small(2, segments=2)
-    rng = np.random.default_rng(0)
+    rng, floors = np.random.default_rng(0), np.zeros(3)
     state = policy.start(problem.setting())
     for time in range(60):
         usable = np.ones(3, bool)
         usable[time % 3] = False
         phi = problem.encoded[time % problem.queries]
-        choice = type(policy).choose(state, phi, problem.costs[0], usable, rng)
+        choice = type(policy).choose(state, phi, problem.costs[0], usable, rng, floors)
         assert usable[choice.arm]
-        type(policy).learn(state, phi, choice.arm, choice.propensity, float(rng.random() < 0.6))
+        type(policy).learn(state, phi, choice.arm, choice.propensity, float(rng.random() < 0.6), floors)
 
 
 BATCHED = [(BatchedGLRCOF, GLRCOF(delta=2e-5)), (BatchedVOICS, fb.VOICS())]

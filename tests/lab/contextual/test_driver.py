@@ -23,11 +23,11 @@ from routing_harness import play, populations, small
 FEW = 4.5  # standard errors: a false alarm in 150,000
 
 
-def at_random(state, phi, costs, usable, rng):
+def at_random(state, phi, costs, usable, rng, floors):
     return Choice(int(rng.integers(len(usable))), 1.0 / len(usable), True)
 
 
-def ignore(state, phi, arm, propensity, reward):
+def ignore(state, phi, arm, propensity, reward, floors):
     pass
 
 
@@ -63,6 +63,31 @@ def test_feedback_is_of_its_own_decision_and_as_late_as_was_said(problem, delay,
     assert at == sorted(set(at))
     if feedback == 1.0:
         assert at == list(range(delay + 1, 41))
+
+
+@pytest.mark.parametrize("late", [0, 1, 40])
+def test_no_weight_is_ever_above_1(late):
+    """e_k / p_k of the option chosen, however late its reward is."""
+    told = []
+
+    def learn(state, phi, arm, propensity, reward, floors):
+        told.append(floors[arm] / propensity)
+        fb.DualCOF.learn(state, phi, arm, propensity, reward, floors)
+
+    play(small(), "dual-cof", 400, delay=late, learn=learn)
+    assert len(told) == 400 - late and max(told) <= 1.0 and min(told) > 0.0
+
+
+def test_the_driver_hands_back_what_was_put_down():
+    seen, back = [], []
+
+    def choose(state, phi, costs, usable, rng, floors):
+        floors[:] = rng.random(len(floors))
+        seen.append(floors.copy())
+        return Choice(0, 1.0, True)
+
+    play(small(), "linucb", 60, delay=7, choose=choose, learn=lambda *given: back.append(given[5].copy()))
+    np.testing.assert_array_equal(back, seen[:53])
 
 
 def test_the_quality_is_the_true_one_and_rewards_are_drawn_around_it():
@@ -113,7 +138,7 @@ def test_the_share_that_is_judged():
 def test_what_is_wanted_is_judged():
     count = 0
 
-    def choose(state, phi, costs, usable, rng):
+    def choose(state, phi, costs, usable, rng, floors):
         nonlocal count
         count += 1
         return Choice(count % 3, 1.0, count % 4 == 0)

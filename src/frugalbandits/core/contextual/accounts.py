@@ -12,12 +12,16 @@ __all__ = ["Account", "Waiter"]
 
 @dataclass
 class Waiter:
-    """A decision that waits for feedback: what its policy needs then, and what it was expected to cost."""
+    """A decision that waits for feedback: what its policy needs then, and what it was expected to cost.
+
+    `floors` are by option, in the order in which options came, of those that were there then.
+    """
 
     features: NDArray[np.float64]
     segment: str | None
     propensity: float
     cost: float
+    floors: NDArray[np.float64]
 
 
 @dataclass

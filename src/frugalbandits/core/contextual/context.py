@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 from frugalbandits.core.options import vector
 from frugalbandits.errors import InputError
 
-__all__ = ["Context", "Encoder", "Features", "Joined", "Segments", "TextFeatures", "check_context"]
+__all__ = [
+    "Context",
+    "Encoder",
+    "Features",
+    "Joined",
+    "Segments",
+    "TextFeatures",
+    "check_context",
+    "context_of",
+    "plain_context",
+]
 
 Floats = NDArray[np.float64]
 
@@ -170,14 +180,18 @@ class Joined:
 
     def parts(self, value: Any) -> tuple[Any, Any]:
         """Return segment and features of a query: a pair, or a mapping with these two keys."""
-        if isinstance(value, Mapping) and set(value) == {"segment", "features"}:
-            return value["segment"], value["features"]
+        if isinstance(value, Mapping) and set(value) == {"segment", self._second}:
+            return value["segment"], value[self._second]
         if isinstance(value, tuple | list) and len(value) == 2:
             return value[0], value[1]
         raise InputError(
-            "the context must be a pair of segment and features, or a dictionary with 'segment' and "
-            f"'features', but it is {value!r}"
+            f"the context must be a pair of segment and {self._second}, or a dictionary with 'segment' and "
+            f"{self._second!r}, but it is {value!r}"
         )
+
+    @property
+    def _second(self) -> str:
+        return "text" if isinstance(self.features, TextFeatures) else "features"
 
 
 Context = Segments | Features | TextFeatures | Joined
@@ -198,6 +212,47 @@ def check_context(context: Any) -> Context:
             f"and one of the others, but it is {context!r}"
         )
     return context
+
+
+def plain_context(context: Context) -> dict[str, Any]:
+    """Return what a session looks at in a few plain values; `context_of` reads them.
+
+    Examples
+    --------
+    >>> plain_context(Segments(["de", "fr"]) + TextFeatures(32))
+    {'segments': ['de', 'fr'], 'most_segments': 200, 'text': 32}
+    """
+    if isinstance(context, Joined):
+        return {**plain_context(context.segments), **plain_context(context.features)}
+    if isinstance(context, Segments):
+        return {"segments": list(context.names), "most_segments": context.most}
+    return {"text" if isinstance(context, TextFeatures) else "features": context.size}
+
+
+def context_of(
+    segments: Iterable[str] | None = None,
+    features: int | None = None,
+    text: int | None = None,
+    most_segments: int = 200,
+) -> Context:
+    """Return what a session is to look at, from plain values.
+
+    Examples
+    --------
+    >>> context_of(segments=["de", "fr"], features=3)
+    Joined(segments=Segments(names=('de', 'fr'), most=200), features=Features(size=3))
+    """
+    if features is not None and text is not None:
+        raise InputError(f"a query has features or a text, but both are given: {features!r} and {text!r}")
+    numbers: Features | TextFeatures | None = None if features is None else Features(features)
+    if text is not None:
+        numbers = TextFeatures(text)
+    if segments is None:
+        if numbers is None:
+            raise InputError("the context must have segments, features or text, but it has none of them")
+        return numbers
+    named = Segments(tuple(segments), most_segments)
+    return named if numbers is None else named + numbers
 
 
 class Encoder:

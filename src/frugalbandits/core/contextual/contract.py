@@ -3,18 +3,22 @@
 A contextual policy answers one query at a time and learns from one reward at a time:
 
 - ``start(setting)`` makes a fresh state, a named tuple of arrays that are changed in place;
-- ``choose(state, phi, costs, usable, rng)`` counts a decision and returns which option takes this query, and
-  with which probability it did;
-- ``learn(state, phi, arm, propensity, reward)`` folds in one reward; it may come late, in any order, never.
-  The propensity is what `choose` said, or 0 for a use that was no decision of the policy.
+- ``choose(state, phi, costs, usable, rng, floors)`` counts a decision and returns which option takes this
+  query, and with which probability it did; in `floors` it may put down how likely each option was at least;
+- ``learn(state, phi, arm, propensity, reward, floors)`` folds in one reward; it may come late, in any order,
+  never. Propensity and floors are those of its own decision; the propensity of a use that was no decision of
+  the policy is 0;
+- ``count(state, phi, costs, arm, propensity)`` counts a decision that was taken on another copy of the state:
+  where several workers share a session, each takes decisions `apart` and counts those of all. A policy
+  without it decides in one process only.
 
 `phi` is the encoded query: 1, then the features, then one entry for each segment (see `context`). The bar is
 on the average over queries: minimise the mean cost subject to a mean quality of at least B, where B is the
 level of `AtLeast`, (1 - a) times the mean quality of the named option, or of the best single option. Unlike
 under the batch contract, options are in the caller's order: costs may differ from query to query.
 
-`choose` and `learn` are compiled where numba is installed, so they read and write the state, their arguments
-and nothing else.
+These functions are compiled where numba is installed, so they read and write the state, their arguments and
+nothing else.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalbandits.core.contract import copied
 from frugalbandits.core.quality import AtLeast, Quality
 
 __all__ = ["Beliefs", "Choice", "ContextualPolicy", "ContextualSetting"]
@@ -86,10 +91,12 @@ class ContextualPolicy(ABC):
 
     #: One line for the list of policies, ending with the source.
     title: ClassVar[str]
-    #: The compiled function ``choose(state, phi, costs, usable, rng) -> Choice``.
+    #: The compiled function ``choose(state, phi, costs, usable, rng, floors) -> Choice``.
     choose: ClassVar[Any]
-    #: The compiled function ``learn(state, phi, arm, propensity, reward) -> None``.
+    #: The compiled function ``learn(state, phi, arm, propensity, reward, floors) -> None``.
     learn: ClassVar[Any]
+    #: The compiled function ``count(state, phi, costs, arm, propensity) -> None``; None: it cannot be shared.
+    count: ClassVar[Any] = None
 
     @abstractmethod
     def start(self, setting: ContextualSetting) -> Any:
@@ -98,6 +105,14 @@ class ContextualPolicy(ABC):
     @abstractmethod
     def beliefs(self, state: Any) -> Beliefs:
         """Say what is held of the average over queries so far."""
+
+    def apart(self, state: Any) -> Any:
+        """Return a state to choose on that leaves no trace in this one."""
+        return copied(state)
+
+    def from_version_1(self, arrays: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        """Return the arrays of a stored state of format 1 as they are today, and floors for what waits."""
+        return arrays, None
 
     def reason(self, state: Any, arm: int, propensity: float) -> str:
         """Say in a few words why an option takes the query that was chosen for last."""

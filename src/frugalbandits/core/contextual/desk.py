@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,16 @@ from frugalbandits.core.session.terms import ACTIVE, RETIRED
 from frugalbandits.core.session.waiting import Waiting
 from frugalbandits.errors import Expired, InputError
 
-__all__ = ["Desk"]
+__all__ = ["Chosen", "Desk"]
+
+
+class Chosen(NamedTuple):
+    """What a policy chose for a query, by option, and why."""
+
+    option: int
+    waiter: Waiter
+    reason: str
+    wanted: bool
 
 
 class Desk(Roster):
@@ -32,6 +41,7 @@ class Desk(Roster):
 
     _label: str
     _costs: list[float]
+    _shares = False  # whether decisions of others are counted here
 
     def _begin(
         self,
@@ -53,7 +63,7 @@ class Desk(Roster):
             self._rng = np.random.default_rng(seed)
         except (TypeError, ValueError):
             raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
-        self._engine = engine_of(policy, self._state, self._rng)
+        self._engine = engine_of(policy, self._state, self._rng, self._shares)
         self._clock: Callable[[], float] = time.time
         self._next = 0
         self._accounts = [Account() for _ in self._names]
@@ -126,37 +136,59 @@ class Desk(Roster):
         prices = self._query_costs(costs)
         if self._encoder.admit(segment):
             self._widen()
+        chosen = self._choose(self._state, self._rng, features, segment, prices, allowed, kept)
+        id_ = self._wait_for(chosen.option, chosen.waiter, metadata, self._clock())
+        self._count(chosen.option, chosen.waiter, prices)
+        return Decision(id_, self._names[chosen.option], chosen.reason, metadata, chosen.wanted)
+
+    def _choose(
+        self,
+        state: Any,
+        rng: Any,
+        features: NDArray[np.float64],
+        segment: str | None,
+        prices: NDArray[np.float64],
+        allowed: Sequence[bool],
+        kept: int | None,
+    ) -> Chosen:
+        """Have the policy choose on a state, which may be a copy."""
         usable = np.array([allowed[option] for option in self._options], np.bool_)
         if kept is not None and allowed[kept]:
             usable[:] = False
             usable[self._arm_of[kept]] = True
         else:
             kept = None
+        floors = np.zeros(len(self._options))
         phi = self._encoder.encode(features, segment)
-        arm, propensity, wanted = self._engine.choose(self._state, phi, prices, usable, self._rng)
-        arm, propensity = int(arm), float(propensity)
-        id_, option = self._next, self._options[arm]
-        self._next = id_ + 1
-        if self._time_to_live is not None:
-            self._waiting.handed_out(id_, self._clock())
-        self._pending[id_] = option
-        price = float(prices[arm])
-        self._waiters[id_] = Waiter(features, segment, propensity, price)
-        if metadata is not None:
-            self._metadata[id_] = metadata
-        self._count(option, segment, price, prices)
+        choice = self._engine.choose(state, phi, prices, usable, rng, floors)
+        arm, propensity = int(choice.arm), float(choice.propensity)
         if kept is not None:
             reason = "kept: the option of an earlier decision"
         else:
-            reason = self._policy.reason(self._state, arm, propensity)
-        return Decision(id_, self._names[option], reason, metadata, bool(wanted))
+            reason = self._policy.reason(state, arm, propensity)
+        by_option = np.zeros(len(self._names))
+        by_option[self._options] = floors
+        waiter = Waiter(features, segment, propensity, float(prices[arm]), by_option)
+        return Chosen(self._options[arm], waiter, reason, bool(choice.wanted))
+
+    def _wait_for(self, option: int, waiter: Waiter, metadata: Any, now: float) -> int:
+        """Wait for feedback on a decision from now on; return its number."""
+        id_ = self._next
+        self._next = id_ + 1
+        if self._time_to_live is not None:
+            self._waiting.handed_out(id_, now)
+        self._pending[id_] = option
+        self._waiters[id_] = waiter
+        if metadata is not None:
+            self._metadata[id_] = metadata
+        return id_
 
     def _widen(self) -> None:
         self._state = self._policy.widened(self._state, self._encoder.width)
         self._arrange()
 
-    def _count(self, option: int, segment: str | None, price: float, prices: NDArray[np.float64]) -> None:
-        account = self._accounts[option]
+    def _count(self, option: int, waiter: Waiter, prices: NDArray[np.float64]) -> None:
+        account, price, segment = self._accounts[option], waiter.cost, waiter.segment
         account.decisions += 1
         account.spent += price
         for arm, cost in enumerate(prices.tolist()):
@@ -190,25 +222,30 @@ class Desk(Roster):
     def _fold_in(self, id_: int, reward: float) -> None:
         waiter, option = self._waiters[id_], self._pending[id_]
         self._drop(id_)
-        self._learn(option, waiter.features, waiter.segment, waiter.propensity, reward)
+        self._learn(option, waiter, reward)
         for account in (self._accounts[option], self._segments.get(waiter.segment or "")):
             if account is not None:
                 account.told += 1
                 account.rewards += reward
 
-    def _learn(
-        self,
-        option: int,
-        features: NDArray[np.float64],
-        segment: str | None,
-        propensity: float,
-        reward: float,
-    ) -> None:
+    def _learn(self, option: int, waiter: Waiter, reward: float) -> None:
         arm = self._arm_of.get(option)
         if arm is None:
             return  # it was retired: its account is all that is left of it
-        phi = self._encoder.encode(features, segment)
-        self._engine.learn(self._state, phi, arm, propensity, reward)
+        phi = self._encoder.encode(waiter.features, waiter.segment)
+        # What has come since was not tried then.
+        known = len(waiter.floors)
+        floors = np.array([waiter.floors[each] if each < known else 0.0 for each in self._options])
+        self._engine.learn(self._state, phi, arm, waiter.propensity, reward, floors)
+
+    def _observe(
+        self, option: int, features: NDArray[np.float64], segment: str | None, reward: float
+    ) -> None:
+        """Fold in the reward of a use that was no decision."""
+        if self._encoder.admit(segment):
+            self._widen()
+        self._learn(option, Waiter(features, segment, 0.0, 0.0, np.zeros(0)), reward)
+        self._accounts[option].observed += 1
 
     def _drop(self, id_: int) -> None:
         del self._pending[id_], self._waiters[id_]

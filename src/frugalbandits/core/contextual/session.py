@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,19 @@ class ContextualSession(Changing):
     policy
         A name, or a contextual policy.
     seed
-        Seed of the policy's draws; unpredictable by default.
+        Seed of the policy's draws; unpredictable by default, and where several processes may share it.
     names
         Names of the options where `costs` is a list; "a1", "a2", ... by default.
     memory
         Decisions within which what was seen fades; None: nothing is forgotten.
     time_to_live
         Seconds, or a `timedelta`, after which a decision without feedback is given up. None: never.
+    store
+        Where the session is kept: an address such as "sqlite:///decisions.db" or "postgresql://...", or a
+        store that is open. What was asked and told is durable when `ask` and `tell` return, and several
+        processes may share a session. None: it lives in this process.
+    name
+        The name of the session in its store.
 
     Examples
     --------
@@ -72,6 +79,14 @@ class ContextualSession(Changing):
     >>> session.decisions, session.pending
     (1, {})
     """
+
+    def __new__(cls, *args: Any, store: Any = None, **settings: Any) -> ContextualSession:
+        """Return a session of the kind that is kept in a store, where one is given."""
+        if store is None or cls is not ContextualSession:
+            return super().__new__(cls)
+        # The one door to the layer above: nothing of it is loaded where no store is asked for.
+        kept: type[ContextualSession] = import_module("frugalbandits.stores").StoredContextualSession
+        return super().__new__(kept)
 
     def __init__(
         self,
@@ -85,6 +100,8 @@ class ContextualSession(Changing):
         names: Iterable[str] | None = None,
         memory: int | None = None,
         time_to_live: float | timedelta | None = None,
+        store: Any = None,
+        name: str = "default",
     ) -> None:
         if isinstance(costs, Mapping):
             if names is not None:
@@ -205,10 +222,7 @@ class ContextualSession(Changing):
         with self._lock:
             known = self._option(option, there=True)
             features, segment = self._encoder.read(context)
-            if self._encoder.admit(segment):
-                self._widen()
-            self._learn(known, features, segment, 0.0, value)
-            self._accounts[known].observed += 1
+            self._observe(known, features, segment, value)
 
     def forget(self, id: int) -> None:
         """Say that the feedback of a decision will never come."""

@@ -1,9 +1,9 @@
 """The stored form of a contextual session: JSON with a format name, a version and a checksum.
 
 It has the arrays of the policy's state, of the size of options times the square of a query's width, and for
-each decision that waits its query, option and propensity. Compiled code trusts what it is given, so all of it
-is held against ranges, and against itself. Whatever is wrong is a `StateFormatError`. Versions are read for
-ever.
+each decision that waits its query, option, propensity and floors. Compiled code trusts what it is given, so
+all of it is held against ranges, and against itself. Whatever is wrong is a `StateFormatError`. Versions are
+read for ever.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from frugalbandits.core.session.terms import RETIRED, STANDINGS, Terms
 from frugalbandits.core.session.waiting import duration
 from frugalbandits.errors import InputError, StateFormatError, unknown_name
 
-__all__ = ["read_into", "written"]
+__all__ = ["FORMAT", "context_to_dict", "read_into", "written"]
 
 FORMAT = "frugalbandits-contextual-session"
-VERSION = 1
+VERSION = 2  # since 2 a decision that waits has its floors
 _MUCH = 1e300
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Segments, Features, TextFeatures)}
 
@@ -55,7 +55,7 @@ def written(desk: Desk) -> str:
         "costs": list(desk._costs),
         "standing": [STANDINGS[each] for each in desk._standing],
         "quality": quality_to_dict(desk._quality),
-        "context": _context_to_dict(desk._context),
+        "context": context_to_dict(desk._context),
         "segments": list(desk._encoder.names),
         "policy": {
             "name": desk._label,
@@ -73,6 +73,7 @@ def written(desk: Desk) -> str:
                 desk._waiters[id_].segment,
                 desk._waiters[id_].propensity,
                 desk._waiters[id_].cost,
+                desk._waiters[id_].floors.tolist(),
                 desk._metadata.get(id_),
             ]
             for id_, each in desk._pending.items()
@@ -99,11 +100,12 @@ def _account_to_list(account: Account) -> list[Any]:
     ]
 
 
-def _context_to_dict(context: Context) -> dict[str, Any]:
+def context_to_dict(context: Context) -> dict[str, Any]:
+    """Return what a session looks at as plain values."""
     if isinstance(context, Joined):
         parts = {
-            "segments": _context_to_dict(context.segments),
-            "features": _context_to_dict(context.features),
+            "segments": context_to_dict(context.segments),
+            "features": context_to_dict(context.features),
         }
         return {"kind": "Joined", **parts}
     return {"kind": type(context).__name__, **dataclasses.asdict(context)}
@@ -154,12 +156,31 @@ def read_into(desk: Desk, text: str, policy: ContextualPolicy | None) -> None:
     desk._standing = standing
     desk._arrange()
     desk._state = made.start(desk._setting)
+    if data["version"] == 1:
+        data = _from_version_1(desk, data)
     _fill(desk, data.get("state"))
     load_random(desk._rng, data.get("random"))
     desk._next = decisions
     desk._history = load_history(data, known, decisions)
     _load_accounts(desk, data, known, decisions)
     _load_waiting(desk, data, known, decisions)
+
+
+def _from_version_1(desk: Desk, data: dict[str, Any]) -> dict[str, Any]:
+    """Return a session of format 1 in the present form: what waits has the floors of the latest query."""
+    arrays, latest = desk._policy.from_version_1(parts_of("state", data.get("state")))
+    given = [amount("a floor of the state", each, 0.0, 1.0) for each in listed("floors", latest or [])]
+    floors = [0.0] * len(desk._names)
+    for option_, floor in zip(desk._options, given, strict=False):
+        floors[option_] = floor
+    pending = []
+    for row in rows("pending", data.get("pending"), 7):
+        own = list(floors)
+        if row[1] in desk._names:
+            place = desk._names.index(row[1])
+            own[place] = min(own[place], amount("a propensity in 'pending'", row[4], 1e-12, 1.0))
+        pending.append([*row[:6], own, row[6]])
+    return {**data, "state": arrays, "pending": pending}
 
 
 def _encoder(data: dict[str, Any]) -> Encoder:
@@ -258,7 +279,7 @@ def _load_waiting(desk: Desk, data: dict[str, Any], known: frozenset[str], decis
     waiting = load_waiting(data.get("waiting"), terms, numbers, decisions)
     waiters: dict[int, Waiter] = {}
     encoder = desk._encoder
-    for row in rows("pending", data.get("pending"), 7):
+    for row in rows("pending", data.get("pending"), 8):
         id_ = whole("an id in 'pending'", row[0], 0, decisions - 1)
         if waiters and id_ <= next(reversed(waiters)):
             broken(f"decision {id_} does not come after the one before it in 'pending'")
@@ -269,15 +290,20 @@ def _load_waiting(desk: Desk, data: dict[str, Any], known: frozenset[str], decis
             broken(f"'pending' has the entry {short(row)}")
         if segment is not None and segment not in desk._segments:
             broken(f"'pending' has the segment {short(segment)}")
-        waiting.options[id_] = numbers[option("pending", row[1], known)]
+        number = waiting.options[id_] = numbers[option("pending", row[1], known)]
+        propensity = amount("a propensity in 'pending'", row[4], 1e-12, 1.0)
+        floors = [amount("a floor in 'pending'", each, 0.0, 1.0) for each in listed("floors", row[6])]
+        if not number < len(floors) <= len(numbers) or floors[number] > propensity or sum(floors) > 0.5:
+            broken(f"'pending' has the floors {short(floors)} with a propensity of {propensity}")
         waiters[id_] = Waiter(
             np.array(features, np.float64),
             segment,
-            amount("a propensity in 'pending'", row[4], 1e-12, 1.0),
+            propensity,
             amount("a cost in 'pending'", row[5], 0.0, _MUCH),
+            np.array(floors, np.float64),
         )
-        if row[6] is not None:
-            waiting.metadata[id_] = row[6]
+        if row[7] is not None:
+            waiting.metadata[id_] = row[7]
     if not waiting.billed <= set(waiters):
         broken("bills came for decisions that do not wait")
     if desk._time_to_live is not None and waiters:

@@ -65,12 +65,12 @@ def new_books(times: NDArray[np.int64], segments: int, options: int) -> Books:
 # Stand for the functions of the policy that the driver is specialised to.
 
 
-def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Return which option takes this query."""
     raise AssertionError("drive is a template: use drive_of(policy)")
 
 
-def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
+def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float, floors: Any) -> None:
     """Fold in one reward."""
     raise AssertionError("drive is a template: use drive_of(policy)")
 
@@ -98,6 +98,7 @@ def drive(
     waiting_query = np.zeros(days, np.int64)
     waiting_arm = np.full(days, -1, np.int64)
     waiting_propensity = np.zeros(days)
+    waiting_floors = np.zeros((days, options))
     waiting_reward = np.zeros(days)
     cost = 0.0
     quality = 0.0
@@ -108,7 +109,8 @@ def drive(
             return time
         query = int(for_queries.random() * queries)
         price = costs[query if len(costs) > 1 else 0]
-        choice = choose(state, encoded[query], price, usable, policy_rng)
+        day = time % days
+        choice = choose(state, encoded[query], price, usable, policy_rng, waiting_floors[day])
         arm = choice.arm
         if arm < 0 or arm >= options:
             return time
@@ -120,7 +122,6 @@ def drive(
         luck = for_rewards.random()
         heard = for_feedback.random()
         told = choice.wanted if share < 0 else heard < share
-        day = time % days
         waiting_query[day] = query
         waiting_arm[day] = arm if told else -1
         waiting_propensity[day] = choice.propensity
@@ -133,6 +134,7 @@ def drive(
                 waiting_arm[due],
                 waiting_propensity[due],
                 waiting_reward[due],
+                waiting_floors[due],
             )
             judged += 1
         if mark < len(books.times) and books.times[mark] == time + 1:

@@ -11,7 +11,8 @@ What is known of the propensity
     So E[[a = k] (r - m) / p_k] = mu_k(x) - m for every m that is fixed before the coin falls: the mean of
     m_k(x) + [a = k] (r - m_k(x)) / p_k is the mean quality of option k over queries, however wrong the model
     is (doubly robust). A query is weighed by e_k over the variance of rewards, both of them known before the
-    coin falls; so e_k / p_k is at most 1. To average over z as well would be finer and need an integral; it
+    coin falls; so e_k / p_k is at most 1. The floors are those of the decision itself, however late its
+    reward comes. To average over z as well would be finer and need an integral; it
     would not be more right.
 
     When a reward is told, m_k(x) is computed with what is known by then, its own reward excepted. That is
@@ -35,7 +36,13 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.contextual.contract import Beliefs, Choice, ContextualPolicy, ContextualSetting
 from frugalbandits.core.contextual.dual_cof.bar import TINY, look_around, variance
-from frugalbandits.core.contextual.dual_cof.changes import carried_state, contradiction, widened_state
+from frugalbandits.core.contextual.dual_cof.caution import TRUST, blind_choice, count_blind, doubt
+from frugalbandits.core.contextual.dual_cof.changes import (
+    carried_state,
+    contradiction,
+    widened_state,
+    without_floors,
+)
 from frugalbandits.core.contextual.dual_cof.model import (
     add_to,
     fit_pool,
@@ -59,7 +66,6 @@ from frugalbandits.core.contextual.dual_cof.state import (
     ERRORS,
     FADED,
     FITTING,
-    FLOOR,
     FORCE,
     HEARD,
     HIGH,
@@ -71,7 +77,6 @@ from frugalbandits.core.contextual.dual_cof.state import (
     RATE,
     ROBUST,
     RUN,
-    RUNS,
     SEEN,
     SPENT,
     SQUARES,
@@ -84,18 +89,14 @@ from frugalbandits.core.contextual.dual_cof.state import (
 )
 from frugalbandits.core.contract import copied
 from frugalbandits.core.jit import compiled, inner
-from frugalbandits.core.likelihood import divergence
 
-__all__ = ["DualCOF", "DualCOFState", "choose", "learn"]
+__all__ = ["DualCOF", "DualCOFState", "choose", "count", "learn"]
 
 Floats = NDArray[np.float64]
 
 EXACT = 4096  # updates of rank one, after which inverses are computed anew
 STEPS = (0.05, 0.5)  # of ln lambda for a unit of quality: at last, and at first
 RECENT = 0.01  # the weight of the newest surprise in the recent mean of them
-TRUST = 100.0  # units of quality that a fixed level may be missed by, in all, before models are not trusted
-SERIES = 1.65  # at least the sum of 1 / n^2
-DOUBT = 0.001  # the probability that an option which reaches the level is ever believed not to
 REPAID = 5000.0  # decisions over which what is missing of the bar so far is made up for
 TAKEN = 0.03  # at most by which the bar is raised for that; and lowered for what is more than was wanted
 GIVEN = 0.01
@@ -103,11 +104,29 @@ FADES = 32  # the past fades in so many steps over the memory
 
 
 @inner
+def fades(state: Any) -> bool:
+    """Tell whether it is time for the past to fade."""
+    passed = state.numbers[CLOCK] - state.numbers[FADED]
+    return bool(state.memory != 0 and passed >= max(state.memory // FADES, 1))
+
+
+@inner
+def fits(state: Any) -> bool:
+    """Tell whether it is time to fit the prior."""
+    return bool(state.numbers[CLOCK] >= state.numbers[FITTING] and state.numbers[SEEN] > 0.0)
+
+
+def is_due(state: Any) -> bool:
+    """Tell whether something is to be done before a query is looked at."""
+    return fades(state) or fits(state) or bool(state.numbers[HEARD] >= state.numbers[DUE])
+
+
+@inner
 def fade(state: Any) -> None:
     """Let what was seen count for less, where there is a memory."""
     numbers, arms = state.numbers, state.arms
     passed = numbers[CLOCK] - numbers[FADED]
-    if state.memory == 0 or passed < max(state.memory // FADES, 1):
+    if not fades(state):
         return
     left = math.exp(-passed / state.memory)
     numbers[FADED] = numbers[CLOCK]
@@ -130,7 +149,7 @@ def tend(state: Any) -> None:
     """Do what is due before a query is looked at: fade, fit the prior, estimate the bar."""
     numbers = state.numbers
     fade(state)
-    if numbers[CLOCK] >= numbers[FITTING] and numbers[SEEN] > 0.0:
+    if fits(state):
         fit_pool(state, numbers[SEEN])
         solve_all(state)
         numbers[UPDATES] = 0.0
@@ -141,102 +160,76 @@ def tend(state: Any) -> None:
 
 
 @inner
-def blind_choice(state: Any, usable: Any) -> int:
-    """Return the option to use where models are not trusted; -1 where they have to be."""
-    if state.level < 0.0 or state.numbers[DEBT] < TRUST:
-        return -1
-    arms = state.arms
-    best, highest = -1, -1.0
-    for k in range(len(state.costs)):
-        if usable[k] and may_reach(state, k):
-            mean = arms[BLIND_SUM, k] / arms[BLIND, k] if arms[BLIND, k] > 0.0 else 1.0
-            if mean > highest or (mean == highest and state.costs[k] < state.costs[best]):
-                best, highest = k, mean
-    return best
+def decide(
+    state: Any, phi: Floats, expected: Floats, costs: Floats, usable: Any, rng: Any, floors: Floats
+) -> Choice:
+    """Return which option takes this query with which propensity, and put the floors down; all else stays."""
+    spread = spreads(state.inverse, phi)
+    options = len(expected)
+    price = math.exp(state.numbers[PRICE])
+    greedy, least, forced = -1, math.inf, 0.0
+    for k in range(options):
+        draw = rng.standard_normal()
+        floors[k] = 0.0
+        if usable[k]:
+            hope = expected[k] + 0.5 * math.sqrt(variance(state, k) * max(spread[k], 0.0)) * draw
+            score = costs[k] / state.unit - price * hope
+            floors[k] = state.arms[RATE, k]
+            forced += floors[k]
+            if greedy < 0 or score < least:
+                greedy, least = k, score
+    coin = rng.random()
+    blind = blind_choice(state, usable)
+    if blind >= 0:
+        return Choice(blind, 1.0, True)
+    arm, passed = greedy, 0.0
+    for k in range(options):
+        if usable[k]:
+            passed += floors[k]
+            if coin < passed:
+                arm = k
+                break
+    propensity = min(floors[arm] + (1.0 - forced if arm == greedy else 0.0), 1.0 - TINY)
+    return Choice(arm, propensity, True)
 
 
 @inner
-def doubt(state: Any, arm: int) -> float:
-    """Return the evidence that it takes to believe that an option is below the level."""
-    runs = state.arms[RUNS, arm] + 1.0
-    return math.log(SERIES * (state.arms[RUN, arm] + 1.0) * runs * runs / DOUBT)
-
-
-@inner
-def may_reach(state: Any, arm: int) -> bool:
-    """Tell whether blind decisions leave it open that an option's mean is at the level."""
-    count, missed = state.arms[RUN, arm], state.arms[MISSED, arm]
-    if missed <= 0.0:
-        return True
-    total = max(count * state.level - missed, 0.0)
-    return divergence(count, total, state.level, 1.0 - state.level) <= doubt(state, arm)
-
-
-@inner
-def count_blind(state: Any, arm: int, reward: float) -> None:
-    """Count a reward of a decision that did not look at the query."""
-    arms = state.arms
-    arms[BLIND, arm] += 1.0
-    arms[BLIND_SUM, arm] += reward
-    arms[RUN, arm] += 1.0
-    arms[MISSED, arm] += state.level - reward
-    if arms[MISSED, arm] <= 0.0:
-        arms[RUN, arm], arms[MISSED, arm] = 0.0, 0.0
-        arms[RUNS, arm] += 1.0
-
-
-@compiled
-def choose(state: Any, phi: Floats, costs: Floats, usable: Any, rng: Any) -> Choice:
-    """Count a decision, and return which option takes this query with which propensity."""
-    numbers, arms = state.numbers, state.arms
-    tend(state)
+def note(state: Any, phi: Floats, costs: Floats, arm: int, propensity: float, expected: float) -> None:
+    """Count a decision, and move lambda by what is expected of it; a blind one, of propensity 1, does not."""
+    numbers = state.numbers
     numbers[CLOCK] += 1.0
     numbers[SEEN] += 1.0
     add_to(state.queries[0], phi, 1.0)
     for j in range(len(phi)):
         state.queries[1, j] += phi[j] * phi[j]
-    expected = means(state.theta, phi)
-    spread = spreads(state.inverse, phi)
-    options = len(expected)
-    price = math.exp(numbers[PRICE])
-    greedy, least, forced = -1, math.inf, 0.0
-    for k in range(options):
-        draw = rng.standard_normal()
-        arms[FLOOR, k] = 0.0
-        if usable[k]:
-            hope = expected[k] + 0.5 * math.sqrt(variance(state, k) * max(spread[k], 0.0)) * draw
-            score = costs[k] / state.unit - price * hope
-            arms[FLOOR, k] = arms[RATE, k]
-            forced += arms[FLOOR, k]
-            if greedy < 0 or score < least:
-                greedy, least = k, score
-    coin = rng.random()
-    arm = greedy
-    blind = blind_choice(state, usable)
-    propensity = 1.0
-    if blind >= 0:
-        arm = blind
-    else:
-        passed = 0.0
-        for k in range(options):
-            if usable[k]:
-                passed += arms[FLOOR, k]
-                if coin < passed:
-                    arm = k
-                    break
-        propensity = min(arms[FLOOR, arm] + (1.0 - forced if arm == greedy else 0.0), 1.0 - TINY)
-    arms[ASKED, arm] += 1.0
+    state.arms[ASKED, arm] += 1.0
     numbers[SPENT] += costs[arm] / state.unit
-    if numbers[HEARD] > 0.0 and blind < 0:
+    if numbers[HEARD] > 0.0 and propensity < 1.0:
         step = max(STEPS[0], min(STEPS[1], 1.0 / math.sqrt(numbers[HEARD])))
         owed = (numbers[BAR] * numbers[HEARD] - numbers[SUM]) / REPAID
-        missing = numbers[BAR] - expected[arm] - numbers[DRIFT] + min(max(owed, -GIVEN), TAKEN)
+        missing = numbers[BAR] - expected - numbers[DRIFT] + min(max(owed, -GIVEN), TAKEN)
         numbers[PRICE] = min(max(numbers[PRICE] + step * missing, numbers[LOW]), numbers[HIGH])
-    return Choice(arm, propensity, True)
 
 
 @compiled
-def learn(state: Any, phi: Floats, arm: int, propensity: float, reward: float) -> None:
+def choose(state: Any, phi: Floats, costs: Floats, usable: Any, rng: Any, floors: Floats) -> Choice:
+    """Count a decision, and return which option takes this query with which propensity."""
+    tend(state)
+    expected = means(state.theta, phi)
+    choice = decide(state, phi, expected, costs, usable, rng, floors)
+    note(state, phi, costs, choice.arm, choice.propensity, expected[choice.arm])
+    return choice
+
+
+@compiled
+def count(state: Any, phi: Floats, costs: Floats, arm: int, propensity: float) -> None:
+    """Count a decision that was taken elsewhere, on another copy of the state."""
+    tend(state)
+    note(state, phi, costs, arm, propensity, means(state.theta, phi)[arm])
+
+
+@compiled
+def learn(state: Any, phi: Floats, arm: int, propensity: float, reward: float, floors: Floats) -> None:
     """Fold in one reward; a propensity of 0 marks a use that was no decision, and teaches the model alone."""
     numbers, arms = state.numbers, state.arms
     expected = means(state.theta, phi)
@@ -247,7 +240,7 @@ def learn(state: Any, phi: Floats, arm: int, propensity: float, reward: float) -
         numbers[SQUARES] += reward * reward
         numbers[DRIFT] += max(1.0 / numbers[HEARD], RECENT) * (surprise - numbers[DRIFT])
         for k in range(len(expected)):
-            floor, noise = arms[FLOOR, k], variance(state, k)
+            floor, noise = floors[k], variance(state, k)
             if floor > 0.0:
                 weight = floor / noise
                 arms[WEIGHT, k] += weight
@@ -286,6 +279,7 @@ class DualCOF(ContextualPolicy):
     title: ClassVar[str] = "Dual routing with a doubly robust bar (this package)"
     choose: ClassVar[Any] = staticmethod(choose)
     learn: ClassVar[Any] = staticmethod(learn)
+    count: ClassVar[Any] = staticmethod(count)
 
     def start(self, setting: ContextualSetting) -> DualCOFState:
         """Return the state before the first query."""
@@ -345,6 +339,19 @@ class DualCOF(ContextualPolicy):
             "arms": (-most, much),
             "numbers": (-most, most),
         }
+
+    def apart(self, state: DualCOFState) -> DualCOFState:
+        """Return a state to choose on; what no choice changes is shared, unless something is due."""
+        if is_due(state):
+            whole: DualCOFState = copied(state)
+            return whole
+        return state._replace(
+            queries=state.queries.copy(), arms=state.arms.copy(), numbers=state.numbers.copy()
+        )
+
+    def from_version_1(self, arrays: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        """Return the arrays of a state that kept the floors of the latest query, and these."""
+        return without_floors(arrays)
 
     def contradiction(self, state: DualCOFState) -> str | None:
         """Say what in a stored state cannot be."""

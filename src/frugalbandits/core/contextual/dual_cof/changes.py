@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from frugalbandits.core.contextual.dual_cof.state import (
     DRIFT,
     DUE,
     FIRST_PRICE,
-    FLOOR,
     HIGH,
     LOW,
     NUMBERS,
@@ -24,7 +24,7 @@ from frugalbandits.core.contextual.dual_cof.state import (
     DualCOFState,
 )
 
-__all__ = ["carried_state", "contradiction", "widened_state"]
+__all__ = ["carried_state", "contradiction", "widened_state", "without_floors"]
 
 
 def widened_state(state: DualCOFState, width: int) -> DualCOFState:
@@ -73,6 +73,14 @@ def carried_state(state: DualCOFState, fresh: DualCOFState, origin: list[int]) -
     return fresh
 
 
+def without_floors(arrays: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the arrays of format 1 in the present form, and the floors of the latest query."""
+    rows = arrays.get("arms")
+    if not isinstance(rows, list) or len(rows) != ROWS + 1:
+        return arrays, None
+    return {**arrays, "arms": [*rows[:RATE], rows[-1], *rows[RATE + 1 : -1]]}, rows[RATE]
+
+
 def contradiction(state: DualCOFState) -> str | None:
     """Say what in a stored state cannot be: decisions would go astray, or numbers run out of range."""
     numbers, arms = state.numbers, state.arms
@@ -83,7 +91,7 @@ def contradiction(state: DualCOFState) -> str | None:
         return f"'numbers' of the state has the value {numbers[others].min()}"
     if arms[[row for row in range(ROWS) if row != ROBUST]].min() < 0.0 or arms[QUALITY].max() > 1.0:
         return "'arms' of the state has a count below 0, or a quality above 1"
-    if arms[[RATE, FLOOR]].sum(axis=1).max() > 0.5:
+    if arms[RATE].sum() > 0.5:
         return "'arms' of the state tries options more often than that can be"
     if not np.array_equal(state.gram, state.gram.transpose(0, 2, 1)):
         return "'gram' of the state is not symmetric"

@@ -25,14 +25,13 @@ FORCE = 5  # and of what these squares should be by the variance of rewards
 ASKED = 6  # decisions that count
 QUALITY = 7  # the mean quality over queries, and its standard error
 ERROR = 8
-FLOOR = 9  # the least probability of being chosen, for the latest query: the rate where the option was usable
+RATE = 9  # the least probability of being chosen where usable: the floor
 BLIND = 10  # rewards of decisions that did not look at the query, and their sum
 BLIND_SUM = 11
 RUN = 12  # of these, since nothing was missing: how many, what is missing, and the number of such runs
 MISSED = 13
 RUNS = 14
-RATE = 15  # the least probability of being chosen where usable
-ROWS = 16
+ROWS = 15
 
 # Entries of `numbers`.
 CLOCK = 0  # decisions, all of them

@@ -98,7 +98,7 @@ def hand_out(tally: Any, seats: Any, place: Any, arms: Any, usable: Any) -> Choi
 
 
 @inlined
-def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
+def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float, floors: Any) -> None:
     """Fold one reward into the tally of its segment."""
     s = segment_of(phi, state.first, len(state.parts))
     rank = state.seats.ranks[arm]
@@ -110,7 +110,7 @@ def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> N
 
 
 @inlined
-def choose_glr_cof(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose_glr_cof(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Hand out what GLR-COF has planned."""
     s = segment_of(phi, state.first, len(state.parts))
     part = state.parts[s]
@@ -120,7 +120,7 @@ def choose_glr_cof(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> C
 
 
 @inlined
-def choose_voi_cs(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose_voi_cs(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Hand out what VOI-CS has planned."""
     s = segment_of(phi, state.first, len(state.parts))
     part = state.parts[s]
@@ -130,7 +130,7 @@ def choose_voi_cs(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Ch
 
 
 @inlined
-def choose_mix_cs(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose_mix_cs(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Hand out what MIX-CS has planned."""
     part = state.parts[0]
     if is_used_up(state.place[0]):

@@ -33,7 +33,7 @@ class LinUCBState(NamedTuple):
 
 
 @compiled
-def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Take the option with the greatest upper bound of reward minus weighted cost."""
     scores = state.scores
     for k in range(len(scores)):
@@ -43,7 +43,7 @@ def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
 
 
 @compiled
-def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
+def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float, floors: Any) -> None:
     """Fold one reward into the regression of its option."""
     fold(state.ridge, phi, arm, reward)
 

@@ -47,7 +47,7 @@ class SquareCBState(NamedTuple):
 
 
 @compiled
-def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Draw an option: the less likely, the further its Lagrangian payoff is below the best one's."""
     options = len(state.scores)
     state.counts[0] += 1
@@ -77,7 +77,7 @@ def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
 
 
 @compiled
-def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
+def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float, floors: Any) -> None:
     """Fold one reward into the regression, the options' means and the multiplier."""
     fold(state.ridge, phi, arm, reward)
     state.weight[arm] += 1.0 / propensity

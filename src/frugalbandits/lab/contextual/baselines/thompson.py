@@ -36,7 +36,7 @@ class ThompsonState(NamedTuple):
 
 
 @compiled
-def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Draw a quality for each option; take the cheapest whose draw reaches the bar of the draws."""
     draws = state.draws
     for k in range(len(draws)):
@@ -53,7 +53,7 @@ def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
 
 
 @compiled
-def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
+def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float, floors: Any) -> None:
     """Fold one reward into the regression of its option."""
     fold(state.ridge, phi, arm, reward)
 

@@ -45,7 +45,7 @@ class QueueState(NamedTuple):
 
 
 @compiled
-def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Take the option with the least V cost - queue x quality; explore now and then."""
     options = len(state.scores)
     time = state.clock[0]
@@ -78,7 +78,7 @@ def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
 
 
 @compiled
-def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
+def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float, floors: Any) -> None:
     """Fold one reward into the regression of its option."""
     fold(state.ridge, phi, arm, reward)
 

@@ -10,6 +10,7 @@ import { keepUpToDate } from "./live.js";
 import { drawLog } from "./log.js";
 import { addOption, changeOption } from "./manage.js";
 import { allowChanges, drawOptions } from "./options.js";
+import { drawable, drawSegments, looksAt, price, reached } from "./routes.js";
 import { always, delays, filled, paces, shares, spent } from "./series.js";
 
 const name = decodeURIComponent(location.pathname.replace(/\/$/, "").split("/").at(-1));
@@ -24,7 +25,7 @@ say(byId("name"), name);
 
 async function update() {
   const who = await whoLooks();
-  session = await get(route());
+  session = drawable(await get(route()));
   if (session.seen !== taken) {
     const [series, found] = await Promise.all([get(route("series")), get(route("changes"))]);
     bins = filled(series);
@@ -42,6 +43,7 @@ function draw() {
   drawHead();
   drawTiles();
   drawOptions(session);
+  drawSegments(session);
   drawNext();
   drawLog(changes, bins);
   drawCharts();
@@ -71,6 +73,7 @@ byId("add").addEventListener("click", () => addOption(name, now));
 // The head.
 
 function drawHead() {
+  if (session.context) say(byId("key-mean"), "mean over all queries");
   say(byId("headline"), session.headline);
   const wish = {
     "relative-to-best": () => `gives up at most ${percent(session.quality.alpha)} of the best quality`,
@@ -78,7 +81,8 @@ function drawHead() {
     "at-least": () => `asks for a quality of at least ${number(session.quality.level)}`,
   }[session.quality.kind];
   const bar = session.threshold === null ? "" : ` · good enough from ${quality(session.threshold)}`;
-  say(byId("terms"), `${session.policy}${wish ? ` · ${wish()}` : ""}${bar}`);
+  const looks = session.context ? ` · ${looksAt(session)}` : "";
+  say(byId("terms"), `${session.policy}${looks}${wish ? ` · ${wish()}` : ""}${bar}`);
   // Numbers move all the time; whoever listens wants to hear of what is new.
   const words = session.headline.replace(/[\d,]+/g, "");
   if (words !== byId("spoken").dataset.words) {
@@ -93,9 +97,9 @@ function drawTiles() {
     ["Decisions", count(session.decisions), session.arms.length === 1 ? "1 option" : `${session.arms.length} options`],
     ["Spent", amount(session.spent), session.decisions ? `${amount(session.spent / session.decisions)} a decision` : ""],
     saved("Saved against the best", session.saving, session.always_best, session.best),
-    saved("Saved against the dearest", session.saving_dearest, session.always_dearest, session.dearest),
+    session.context ? reached(session) : saved("Saved against the dearest", session.saving_dearest, session.always_dearest, session.dearest),
     ["Judged", percent(feedback.rate), feedback.waiting ? `${count(feedback.waiting)} wait for feedback` : "nothing waits"],
-    ["Feedback comes after", duration(feedback.mean_delay), "on average"],
+    session.context ? price(session) : ["Feedback comes after", duration(feedback.mean_delay), "on average"],
   ];
   const list = byId("tiles");
   tiles.forEach(([label, value, note, mark], place) => {
@@ -127,6 +131,8 @@ function drawNext() {
   const parts = [];
   if (planned) {
     parts.push(make("p", {}, "The next decision is for ", make("b", {}, planned.option), `: ${planned.reason}.`));
+  } else if (session.context) {
+    parts.push(make("p", {}, `The next decision is for the option with the least cost less ${amount(session.price)} times the quality that is expected on its query.`));
   } else if (session.mix) {
     parts.push(make("p", {}, "The next decision keeps the average of all decisions at the bar."));
   } else if (session.question) {

@@ -1,0 +1,384 @@
+"""A session that follows its log in a store: whatever it promises, it is the fold of facts.
+
+What is common to sessions in a store is here: how one is created and opened, how it reads what others add,
+and how it keeps snapshots. What a fact means is said by a table of each kind of session.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from frugalbandits.errors import Conflict, InputError, StateFormatError, UnknownSession
+from frugalbandits.stores import facts
+from frugalbandits.stores.contract import CONFLICT, NEW, Entry, Fact, Store
+from frugalbandits.stores.keeping import keeper_of
+from frugalbandits.stores.opening import open_store
+from frugalbandits.stores.series import Series
+from frugalbandits.stores.tokens import SECRET_BYTES, Token, Tokens
+
+__all__ = ["AHEAD", "SERVER", "Following", "Take", "check_session_name", "looks_at_queries", "secret_of"]
+
+#: The name under which a store keeps what is of all sessions: no session can have it.
+SERVER = "$server"
+#: Seconds that the clock of another worker may be ahead and is still believed.
+AHEAD = 60.0
+PAGE = 10_000  # entries that are read at a time
+SNAPSHOT_EVERY = 20_000  # entries
+SNAPSHOT_AFTER = 600.0  # seconds, if there is anything new
+REFUSED = 100  # changes that could not be made, the newest that are remembered
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,119}")
+
+#: What takes in one kind of facts: called with the session, the entry and the body of its fact.
+Take = Callable[[Any, Entry, dict[str, Any]], None]
+
+
+def check_session_name(name: object) -> str:
+    """Return a name under which a session can be kept."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        shown = (
+            repr(name)
+            if len(repr(name)) <= 100
+            else f"{repr(name)[:60]}... of {len(repr(name)):,} characters"
+        )
+        raise InputError(
+            "the name of a session is 1 to 120 letters, digits or one of . _ : @ + -, and begins with a "
+            f"letter or a digit, but it is {shown}"
+        )
+    return name
+
+
+def secret_of(store: Store) -> bytes:
+    """Return the secret that signs decisions of a store; the first who asks makes it."""
+    made = Fact("secret", "secret", f'"{secrets.token_hex(SECRET_BYTES)}"', time.time(), "")
+    [outcome] = store.append(SERVER, [made])
+    assert outcome.entry is not None
+    return bytes.fromhex(outcome.entry.fact.body.strip('"'))
+
+
+def first_of(store: Store, name: str) -> Entry:
+    """Return the entry with which a session begins."""
+    entries = store.read(name, 0, 1)
+    if not entries:
+        raise UnknownSession(f"no session is called {name!r} in {store.address}")
+    return entries[0]
+
+
+def looks_at_queries(first: Entry) -> bool:
+    """Tell whether a session, by its first entry, is one that looks at queries."""
+    return "context" in _settings(first.fact)
+
+
+class Following(ABC):
+    """The part of a stored session that creates, opens, reads and keeps."""
+
+    #: Whether sessions of this kind look at queries.
+    _routes: ClassVar[bool]
+    #: How facts are taken in, by kind.
+    _takes: ClassVar[Mapping[str, Take]]
+    #: How changes are made, by what they do.
+    _makes: ClassVar[Mapping[str, Callable[..., None]]]
+
+    _lock: threading.RLock
+    _clock: Callable[[], float]
+    _names: list[str]
+    _series: Series
+    _store: Store
+    _owns_store = False
+    _closed = False
+    #: How old the newest entry was, in seconds, when others' entries were last read.
+    lag = 0.0
+
+    # What a kind of session says.
+
+    @abstractmethod
+    def _beginning(self, session: Any, by: str) -> Fact:
+        """Return the fact with which a session begins in the log, or say why others could not read it."""
+
+    @abstractmethod
+    def _found(self) -> None:
+        """Begin with nothing; what follows comes from the log or from a snapshot."""
+
+    @abstractmethod
+    def _restore(self, text: str) -> None:
+        """Be what `_dumped` wrote."""
+
+    def _restart(self, text: str) -> None:
+        """Be what a snapshot says, with what is only known here."""
+        self._restore(text)
+
+    @abstractmethod
+    def _dumped(self) -> str:
+        """Return what the log adds up to so far."""
+
+    @abstractmethod
+    def _lives(self) -> float | None:
+        """Return the time to live of decisions."""
+
+    @abstractmethod
+    def _took(self) -> None:
+        """Do what follows from an entry, whatever it was."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Say what is not in the log yet."""
+
+    # Created and opened.
+
+    def _open_or_create(self, store: Any, name: str, fresh: Any) -> None:
+        """Keep a fresh session in a store that is given by its address, or open already."""
+        opened = open_store(store) if isinstance(store, str) else store
+        if not isinstance(opened, Store):
+            raise InputError(f"store must be an address or a store, but it is {store!r}")
+        try:
+            self._owns_store = opened is not store
+            self._create(opened, name, fresh, "")
+        except BaseException:
+            if self._owns_store:
+                opened.close()
+            raise
+
+    @classmethod
+    def create(cls, store: Store, name: str, session: Any, by: str = "") -> tuple[Self, bool]:
+        """Keep a session under a name from now on; tell whether it is new there.
+
+        A session of that name that was created alike is gone on with; another one is a `Conflict`.
+        """
+        check_session_name(name)
+        found = object.__new__(cls)
+        return found, found._create(store, name, session, by)
+
+    @classmethod
+    def open(cls, store: Store, name: str) -> Self:
+        """Return a session that is in a store."""
+        check_session_name(name)
+        found = object.__new__(cls)
+        found._join(store, name)
+        return found
+
+    def _create(self, store: Store, name: str, session: Any, by: str) -> bool:
+        fact = self._beginning(session, by)
+        [outcome] = store.append(name, [fact])
+        if outcome.what == CONFLICT:
+            assert outcome.entry is not None
+            before, now = _settings(outcome.entry.fact), _settings(fact)
+            self._check_kind(name, outcome.entry)
+            differing = [key for key in now if before.get(key) != now[key]]
+            if differing:
+                key = differing[0]
+                raise Conflict(
+                    f"a session called {name!r} is there, with {key} {before.get(key)!r}, not {now[key]!r}; "
+                    "take another name, or change prices and options while it runs"
+                )
+        self._join(store, name)
+        return outcome.what == NEW
+
+    def _check_kind(self, name: str, first: Entry) -> None:
+        if looks_at_queries(first) != self._routes:
+            looks = "no query: it is a Session" if self._routes else "queries: it is a ContextualSession"
+            raise Conflict(f"a session called {name!r} is there, and looks at {looks}")
+
+    def _join(self, store: Store, name: str) -> None:
+        first = first_of(store, name)
+        self._check_kind(name, first)
+        self._name, self._store = name, store
+        self._tokens = Tokens(secret_of(store), name)
+        self._seen, self._log_now, self._last_issue = 0, 0.0, 0.0
+        self._refused: dict[int, InputError] = {}
+        self._author = ""
+        self._found()
+        latest = store.latest(name)
+        if latest is not None:
+            self._restore(latest.state)
+        else:
+            self._apply(first)
+        self._snapshot_at, self._snapshot_time = self._seen, time.monotonic()
+        self.catch_up()
+        self.lag = 0.0
+        keeper_of(store).attach(self)
+
+    @property
+    def name(self) -> str:
+        """The name of the session in its store."""
+        return self._name
+
+    @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._store
+
+    @property
+    def seen(self) -> int:
+        """The number of the newest entry of the log that is taken in."""
+        return self._seen
+
+    @property
+    def pending(self) -> dict[int, str]:
+        """Not known by id: whoever asks keeps the id. `explain` counts what waits."""
+        raise InputError(
+            "a session in a store keeps no list of its pending decisions: an id carries all that is needed; "
+            "explain() counts them by option"
+        )
+
+    # Reading.
+
+    def catch_up(self) -> None:
+        """Take in what the log has beyond what was seen."""
+        while True:
+            entries = self._store.read(self._name, self._seen, PAGE)
+            self.receive(entries)
+            if entries:
+                self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
+            else:
+                self._skip_what_has_gone()
+            if len(entries) < PAGE:
+                return
+
+    def receive(self, entries: Sequence[Entry]) -> None:
+        """Take in entries of the log; what lies between is read, what was seen is passed over."""
+        with self._lock:
+            for entry in entries:
+                if entry.seq > self._seen + 1:
+                    self._fill(entry.seq - 1)
+                if entry.seq == self._seen + 1:
+                    self._apply(entry)
+
+    def _fill(self, upto: int) -> None:
+        """Take in what the log has up to a number; where some of it has gone, a snapshot has it."""
+        while self._seen < upto:
+            entries = self._store.read(self._name, self._seen, min(upto - self._seen, PAGE))
+            if not entries or entries[0].seq > self._seen + 1:
+                if not self._skip_what_has_gone():
+                    raise StateFormatError(
+                        f"the log of session {self._name!r} lacks what comes after number {self._seen}"
+                    )
+                continue
+            for entry in entries:
+                if entry.seq > self._seen + 1:
+                    break
+                self._apply(entry)
+
+    def _skip_what_has_gone(self) -> bool:
+        """Go on from a snapshot that is further, as old entries may have gone; tell whether there is one."""
+        latest = self._store.latest(self._name)
+        with self._lock:
+            if latest is None or latest.upto <= self._seen:
+                return False
+            self._restart(latest.state)
+            return True
+
+    def _apply(self, entry: Entry) -> None:
+        """Fold the next entry of the log in."""
+        fact = entry.fact
+        take = self._takes.get(fact.kind)
+        if take is None:
+            raise StateFormatError(
+                f"the log of session {self._name!r} has a fact of the kind {fact.kind!r}, which this release "
+                "does not know: it was written by a later one"
+            )
+        take(self, entry, json.loads(fact.body))
+        self._seen = entry.seq
+        self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
+        self._took()
+
+    def _take_change(self, entry: Entry, body: dict[str, Any]) -> None:
+        """Make a change; where two that exclude each other were asked for at once, the later is refused."""
+        try:
+            self._makes[body["do"]](self, body["option"], *([body["cost"]] if "cost" in body else []))
+        except InputError as error:
+            self._refused[entry.seq] = error
+            while len(self._refused) > REFUSED:
+                del self._refused[next(iter(self._refused))]
+            return
+        if body["do"] == "add":
+            self._series.add_option()
+
+    def _loaded(self, text: str, kind: str, version: int) -> dict[str, Any]:
+        """Return the parts of a snapshot of a kind, if this release can read it."""
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.get("format") != kind:
+            raise StateFormatError(f"a snapshot of session {self._name!r} is not of the format {kind!r}")
+        if data["version"] > version:
+            raise StateFormatError(
+                f"a snapshot of session {self._name!r} has version {data['version']!r}, but this release "
+                f"reads up to {version}: it was written by a later release"
+            )
+        return data
+
+    def _damaged(self, error: Exception) -> StateFormatError:
+        """Return what to say of a snapshot that cannot be read."""
+        if isinstance(error, StateFormatError):
+            return error
+        return StateFormatError(f"a snapshot of session {self._name!r} is damaged: {error!r}")
+
+    # Keeping.
+
+    def snapshot_if_due(self) -> None:
+        """Keep a snapshot in the store, if much has happened since the last one, or it is long ago."""
+        new = self._seen - self._snapshot_at
+        if new >= SNAPSHOT_EVERY or (new and time.monotonic() - self._snapshot_time >= SNAPSHOT_AFTER):
+            self.snapshot()
+
+    def snapshot(self) -> None:
+        """Keep a snapshot in the store; feedback that is older than the time to live goes from the log."""
+        with self._lock:
+            upto, state, now = self._seen, self._dumped(), self._log_now
+            ttl = self._lives()
+        # Twice: feedback within the time to live of any worker's clock must find what was told before.
+        self._store.snapshot(self._name, upto, state, None if ttl is None else now - 2 * ttl - 60.0)
+        self._snapshot_at, self._snapshot_time = upto, time.monotonic()
+
+    def close(self) -> None:
+        """Say what is to be said, and let go of the store; closing twice is the same as once."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.flush()
+        finally:
+            keeper_of(self._store).detach(self)
+            if self._owns_store:
+                keeper_of(self._store).close()
+                self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a session in a store is not copied: open it again by its name")
+
+    # Time, and ids.
+
+    def _now(self) -> float:
+        """Return the time, which never runs backwards here."""
+        self._last_issue = now = max(self._clock(), self._last_issue)
+        return now
+
+    def _token(self, id_: object) -> Token:
+        """Return what an id of this session says."""
+        token = self._tokens.read(id_)
+        if token.option >= len(self._names):
+            # Another worker took in a new option, and this one has not read of it yet.
+            self.catch_up()
+        return token
+
+    def series(self) -> dict[str, Any]:
+        """Return how it went over time: times, and by option decisions, rewards and costs."""
+        with self._lock:
+            return {"options": list(self._names), **self._series.listed()}
+
+
+def _settings(fact: Fact) -> dict[str, Any]:
+    if fact.kind != facts.CREATED:
+        raise StateFormatError(f"a session begins with a fact of the kind {fact.kind!r}, not 'created'")
+    settings: dict[str, Any] = json.loads(fact.body)["settings"]
+    return settings
