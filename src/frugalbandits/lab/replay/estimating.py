@@ -113,9 +113,7 @@ class Player(Protocol):
     def compile(self, job: Job, pool: Pool, stop: NDArray[np.bool_]) -> None:
         """Compile what runs need, once."""
 
-    def run(
-        self, job: Job, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]
-    ) -> Run:
+    def run(self, job: Job, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]) -> Run:
         """Run once; `key` is of the random numbers."""
 
 
@@ -154,9 +152,7 @@ class Batches:
             stop,
         )
 
-    def run(
-        self, job: Job, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]
-    ) -> Run:
+    def run(self, job: Job, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]) -> Run:
         """Run the policy on what a source gives."""
         state, order = self._begin(job, pool)
         for_policy = stream(*key, 0) if self.randomised else None

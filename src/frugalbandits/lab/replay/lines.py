@@ -63,9 +63,7 @@ def lines_of(
             names=problem.names,
             quality=problem.quality,
         )
-        marks = _Bars(
-            own.threshold, np.array([each.threshold for each in _problems(problem, looked.found)])
-        )
+        marks = _Bars(own.threshold, np.array([each.threshold for each in _problems(problem, looked.found)]))
         lines += [
             _policy(name, place, problem, looked.found, marks, base)
             for place, name in enumerate(looked.names)

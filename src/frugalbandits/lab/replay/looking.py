@@ -33,8 +33,8 @@ Drive = Callable[..., Any]
 
 
 def step_weight(options: int, width: int) -> float:
-    """Return how long a decision that looks takes, in decisions that do not."""
-    return 10.0 + options * width**2 / 50.0
+    """Return how many requests that nobody looks at are given up for one that somebody does."""
+    return 20.0 + options * width**2 / 12.0
 
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint8]]:
@@ -163,9 +163,7 @@ class Looking:
         """Compile the driver of this kind of policy."""
         prepare(self._drive, self._name, *self._arguments(job, pool, source_of(pool, None), (0,)), stop)
 
-    def run(
-        self, job: Job, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]
-    ) -> Run:
+    def run(self, job: Job, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]) -> Run:
         """Run the policy on what a source gives."""
         arguments = self._arguments(job, pool, source, key)
         served = self._drive(*arguments, stop)

@@ -145,9 +145,7 @@ def _not_an_answer(scan: Scan, column: str, taken: Sequence[str]) -> None:
         raise InputError(f"{scan.name}: {column!r} is not known before a request is answered")
 
 
-def read_queries(
-    scan: Scan, wanted: Wanted, past: Past, seed: int
-) -> tuple[Queries | None, tuple[str, ...]]:
+def read_queries(scan: Scan, wanted: Wanted, past: Past, seed: int) -> tuple[Queries | None, tuple[str, ...]]:
     """Return what is known of the requests, or of a part of them, and what is to be said of that."""
     told: list[str] = []
     if past.requests > MOST:

@@ -226,7 +226,9 @@ def _queries(
 
 def _nothing_to_see(who: str, estimator: str) -> str:
     if estimator in ("full", "reject"):
-        return f"{who} looks at the request: name columns that say something of it (context, features or text)"
+        return (
+            f"{who} looks at the request: name columns that say something of it (context, features or text)"
+        )
     return (
         f"{who} is replayed on a full table, or by the estimator 'reject' on a log that chose uniformly at "
         f"random, but the estimator is {estimator!r}: what another option would have given on a request is "

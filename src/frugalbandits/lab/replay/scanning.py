@@ -133,9 +133,7 @@ class Scan:
             value = self._lazy.select(column).slice(row, 1).collect().item()
             raise InputError(f"{self.name}, row {row + 1:,}{more}: {column} is {value!r}, which {trouble}")
 
-    def names(
-        self, frame: pl.DataFrame, column: str, places: NDArray[np.int64] | None = None
-    ) -> pl.Series:
+    def names(self, frame: pl.DataFrame, column: str, places: NDArray[np.int64] | None = None) -> pl.Series:
         """Return a column as names, none of them missing or blank; `places` as for `refuse`."""
         import polars as pl
 
