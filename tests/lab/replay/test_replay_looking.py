@@ -138,7 +138,7 @@ class Wild(DualCOF):
 
 
 def test_a_policy_that_chooses_no_option_is_named() -> None:
-    with pytest.raises(fb.InputError, match="Wild.* chose what is no option"):
+    with pytest.raises(fb.InputError, match=r"Wild.* chose what is no option"):
         fb.replay(table_of(world()), 0.1, [Wild()], context="task", **FEW)
 
 
@@ -204,10 +204,10 @@ def test_rows_in_any_order_and_in_the_long_form_are_the_same_table(tmp_path: Pat
         )
         for name in problem.names
     )
-    settings: dict[str, Any] = {"policies": ["dual-cof"], "context": "task", "features": ["x0", "x1"], **FEW}
-    expected = fb.replay(table, 0.1, **settings)["dual-cof"]
-    for given in (tmp_path / "table.csv", long):
-        line = fb.replay(given, 0.1, **settings)["dual-cof"]
+    named: dict[str, Any] = {"policies": ["dual-cof"], "context": "task", "features": ["x0", "x1"], **FEW}
+    expected = fb.replay(table, 0.1, **named)["dual-cof"]
+    for form in (tmp_path / "table.csv", long):
+        line = fb.replay(form, 0.1, **named)["dual-cof"]
         assert line.in_order == pytest.approx(expected.in_order)
         assert tuple(line.spend) == pytest.approx(tuple(expected.spend))
 
@@ -260,10 +260,10 @@ def test_rejection_agrees_with_the_full_table() -> None:
     problem = fb.synthetic_routing(4, 3, 2, 3, queries=3_000, quality="relative-to-best:0.1")
     table = table_of(problem)
     log = log_of(table, problem.names, 0)
-    settings: dict[str, Any] = {"context": "task", "features": "x*", **FEW}
-    rejected = fb.replay(log, 0.1, ["dual-cof"], estimator="reject", **settings)
+    named: dict[str, Any] = {"context": "task", "features": "x*", **FEW}
+    rejected = fb.replay(log, 0.1, ["dual-cof"], estimator="reject", **named)
     part = {key: values[: rejected.horizon] for key, values in table.items()}
-    full = fb.replay(part, 0.1, ["dual-cof"], **settings)
+    full = fb.replay(part, 0.1, ["dual-cof"], **named)
     assert rejected.looked is not None and rejected.looked.horizon == rejected.horizon
     assert not any(line.name.startswith("oracle:") for line in rejected.lines)
     for one, other in (

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -206,7 +206,7 @@ def _policies(
     return blind, lookers
 
 
-def looks(policy: object) -> bool:
+def looks(policy: object) -> TypeGuard[str]:
     """Tell whether this is the name of a policy that looks at the request, and of no other one."""
     return isinstance(policy, str) and policy in contextual_policies() and policy not in registered()
 
