@@ -32,31 +32,41 @@ def option(house, name):
 
 
 def test_segments_come_from_the_metadata_and_hard_ones_go_to_the_large_model(house):
-    segments = fb.Segments(["easy", "hard"])
-    house.attached(judge=hard_or_easy, quality="at-least:0.95", context=segments, segment="task")
-    for number in range(240):
+    """In 150 runs of the session alone, easy ones went to the small model 76% of the time, or more."""
+    house.attached(
+        judge=hard_or_easy,
+        quality="at-least:0.8",
+        context=fb.Segments(["easy", "hard"]),
+        segment="task",
+        expected_tokens=(10, 20),
+    )
+    for number in range(160):
         kind = ("easy", "hard")[number % 2]
         house.call(messages=saying(kind), metadata={"task": kind})
         house.frugal.flush()
-    house.settled(240)
+    house.settled(160)
     told = house.frugal.explain()
     by_name = {each.name: each for each in told.segments}
-    assert by_name["easy"].decisions == by_name["hard"].decisions == 120
-    assert by_name["hard"].mostly == LARGE and by_name["hard"].share > 0.7
-    assert by_name["easy"].mostly == SMALL
+    assert by_name["easy"].decisions == by_name["hard"].decisions == 80
+    assert by_name["hard"].mostly == LARGE and by_name["hard"].share > 0.5
+    assert by_name["easy"].mostly == SMALL and by_name["easy"].share > 0.6
     assert told.spent == pytest.approx(house.frugal.report().spent)
     assert house.frugal.segments == []
 
 
 def test_texts_are_the_last_message_of_the_user(house):
-    house.attached(judge=hard_or_easy, quality="at-least:0.95", context=fb.TextFeatures(8))
-    for number in range(200):
+    """In 150 runs of the session alone, the shares of the small model differed by 60%, or more."""
+    house.attached(
+        judge=hard_or_easy, quality="at-least:0.8", context=fb.TextFeatures(8), expected_tokens=(10, 20)
+    )
+    small = [0, 0]
+    for number in range(160):
         text = ("this one is easy", "prove this one, which is long and strange")[number % 2]
-        house.call(messages=[*saying("hello"), *saying(text)])
+        answer = house.call(messages=[*saying("hello"), *saying(text)])
+        small[number % 2] += text_of(answer) == "small"
         house.frugal.flush()
-    house.settled(200)
-    assert 20 < house.option(SMALL).answered < 140
-    assert house.frugal.report().quality > 0.8
+    house.settled(160)
+    assert small[0] > small[1] + 0.4 * 80
 
 
 def test_numbers_come_from_a_function_of_the_request(house):
@@ -117,9 +127,8 @@ def test_what_a_request_is(house):
 
 def test_long_prompts_cost_more_and_bills_put_guesses_right(house):
     house.attached(context=fb.TextFeatures(8), expected_tokens=(1_000, 20))
-    group = house.frugal._group
-    short, long = (group.prices.expected([SMALL, LARGE], tokens) for tokens in (10, 10_000))
-    assert long[SMALL] > 50 * short[SMALL] and long[LARGE] > long[SMALL]
+    guess = house.frugal._group.prices.guess
+    assert guess(SMALL, 10_000) > 50 * guess(SMALL, 10) and guess(LARGE, 10_000) > guess(SMALL, 10_000)
     before = option(house, SMALL).cost
     for _ in range(30):
         house.call(messages=saying("short"))
