@@ -1,4 +1,4 @@
-"""Make the log of docs/replay.md, and its figure: python docs/make_replay.py."""
+"""Make the log and the full table of docs/replay.md, and their figures: python docs/make_replay.py."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from frugalbandits.lab.figures import save
 DOCS = Path(__file__).parent
 OPTIONS = {"small": (0.62, 0.2), "medium": (0.78, 0.9), "large": (0.82, 3.0)}  # quality and mean cost
 ROWS = 3_000
+TABLE_ROWS = 3_000
 
 
 def log() -> pl.DataFrame:
@@ -29,7 +30,28 @@ def log() -> pl.DataFrame:
     )
 
 
+def table() -> pl.DataFrame:
+    """Return a made-up full table: code and long questions are hard for all but the large model."""
+    rng = np.random.default_rng(2)
+    code, length = rng.random(TABLE_ROWS) < 0.4, rng.lognormal(0, 0.5, TABLE_ROWS)
+    hard = 0.5 * code + 0.4 * (length - 1)
+    made = pl.DataFrame({"task": np.where(code, "code", "chat"), "length": np.round(length, 2)})
+    for name, (quality, cost) in OPTIONS.items():
+        weak = {"small": 0.8, "medium": 0.4, "large": 0.1}[name]
+        mean = np.clip(quality + 0.12 - weak * hard, 0.02, 0.98)
+        made = made.with_columns(
+            pl.Series(f"score:{name}", (rng.random(TABLE_ROWS) < mean).astype(int)),
+            pl.Series(f"usd:{name}", np.round(cost * length * rng.lognormal(-0.02, 0.2, TABLE_ROWS), 3)),
+        )
+    return made
+
+
 if __name__ == "__main__":
     log().write_csv(DOCS / "replay-log.csv")
     found = fb.replay(DOCS / "replay-log.csv", 0.1, option="model", reward="score", cost="usd")
     save(found.plot(), DOCS / "images" / "replay.png")
+    table().write_csv(DOCS / "replay-table.csv")
+    looked = fb.replay(
+        DOCS / "replay-table.csv", 0.05, reward="score", cost="usd", context="task", features="length"
+    )
+    save(looked.plot(), DOCS / "images" / "replay-looking.png")

@@ -44,6 +44,11 @@ frugal:
     quality: relative-to-best:0.1
     service_url: {service}
     segment: task
+  looking:
+    quality: relative-to-best:0.1
+    context: {{segments: [poems, sums], features: 2}}
+    segment: task
+    features: beside.numbers
   broken:
     quality: relative-to-best:0.1
   unpriced:
@@ -67,12 +72,17 @@ def judge(request, response):
 
 def likes_large(request, response):
     return text_of(response) == "large"
+
+
+def numbers(query):
+    return [len(query.text), {"poems": 1, "sums": 2}[query.segment]]
 """
 ANSWERS = {
     "chat": ("small", "large"),
     "shared": ("small", "large"),
     "talk": ("small", "large"),
     "own": ("small", "large"),
+    "looking": ("small", "large"),
     "broken": ("litellm.RateLimitError", "litellm.RateLimitError"),
 }
 
@@ -201,6 +211,18 @@ def test_feedback_by_id_behind_the_proxys_authentication(proxy):
     assert again.status_code == 409 and "told before" in again.json()["detail"]
     assert proxy.tell("nonsense", 1.0).status_code == 404
     assert proxy.tell(id_, "good").status_code == 422
+
+
+@PROCESSES
+def test_a_group_may_look_at_the_request(proxy):
+    _, id_ = proxy.ask("looking", extra_body={"metadata": {"task": "poems"}})
+    assert proxy.tell(id_, 1.0).status_code == 204
+    until(lambda: proxy.report("looking")["answers"] == 1)
+    assert any("believes of all requests" in words for words in proxy.report("looking")["unknown"])
+    text, id_ = proxy.ask("looking", extra_body={"metadata": {"task": "weather"}})
+    assert text in ("small", "large") and id_ is None, "the function knows no weather, so LiteLLM chooses"
+    assert proxy.report("looking")["counts"]["features failed"] >= 1
+    assert "features failed: 'weather'" in proxy.log
 
 
 @PROCESSES

@@ -26,7 +26,7 @@ from frugalbandits.core.files import check_writable, make_folder, written_whole
 from frugalbandits.core.quality import RelativeToBest, check_quality
 from frugalbandits.errors import InputError
 from frugalbandits.lab import terminal
-from frugalbandits.lab.replay import DEFAULT_POLICIES, Replay
+from frugalbandits.lab.replay import DEFAULT_POLICIES, Replay, looks
 
 __all__ = ["replay"]
 
@@ -37,7 +37,10 @@ def _column(text: str) -> Any:
     return typer.Option(metavar="COLUMN", help=text)
 
 
-@app.command(epilog="Example: frugal replay requests.csv --alpha 0.1 --policy etc-cs")
+@app.command(
+    epilog="Looking at requests: frugal replay table.csv --alpha 0.05 --context task --features 'x*'\n\n"
+    "Example: frugal replay requests.csv --alpha 0.1 --policy etc-cs"
+)
 def replay(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A table: .csv, .parquet, .ndjson or .jsonl.")],
     alpha: Annotated[float | None, alpha_option("this, or --quality, must be given.")] = None,
@@ -47,7 +50,8 @@ def replay(
         policy_option(
             "A policy; repeat for more. 'all': the paper's five; 'every': all that are made for means that "
             "stay, but mix-cs, which promises an average. "
-            f"Default: {', '.join(DEFAULT_POLICIES)}, or those of them that know the bar.",
+            f"Default: {', '.join(DEFAULT_POLICIES)}, or those of them that know the bar; and mix-cs and "
+            "dual-cof where something is known of requests.",
         ),
     ] = None,
     option: Annotated[str | None, _column("The option that was used. Default: option.")] = None,
@@ -70,7 +74,18 @@ def replay(
         _column("The probability with which the option was chosen. Default: propensity, if it is there."),
     ] = None,
     context: Annotated[
-        str | None, _column("The kind of the request. Default: context, if it is there.")
+        str | None, _column("The kind of the request, its segment. Default: context, if it is there.")
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Numbers that are known of a request before it is answered: a column, or several as 'x*'; "
+            "repeat for more.",
+        ),
+    ] = None,
+    text: Annotated[
+        str | None, _column("The text of the request, hashed into 32 features; in place of --features.")
     ] = None,
     among: Annotated[
         list[str] | None,
@@ -112,12 +127,16 @@ def replay(
     A log has a row a request: the option that was used, how good that was and what it cost. A full table has
     all options of each request: columns reward:NAME and cost:NAME, or a row for each request and option.
     Beside the policies stand what happened, the cheapest option that is good enough, and each option alone.
-    Intervals, what they assume, drift and what is not known are said.
+    With --context, --features or --text, policies that look at the request are replayed on a full table as
+    well (dual-cof), beside the best rules that do; on a log only by --estimator reject. Intervals, what they
+    assume, drift and what is not known are said.
     """
     bar = check_quality(alpha, quality)
     names = None
     if policy:
-        names = chosen_policies(policy, any_bar=not isinstance(bar, RelativeToBest))
+        looking = list(dict.fromkeys(name for name in policy if looks(name)))
+        others = [name for name in policy if not looks(name)]
+        names = [*chosen_policies(others, any_bar=not isinstance(bar, RelativeToBest)), *looking]
     with _folder(out), interruptible(INTERRUPTED):
         found = fb.replay(
             log,
@@ -130,6 +149,8 @@ def replay(
             request=request,
             propensity=propensity,
             context=context,
+            features=features,
+            text=text,
             among=among,
             estimator=estimator,
             requests=requests,

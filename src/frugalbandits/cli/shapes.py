@@ -296,6 +296,7 @@ def replay_shape(replay: Replay) -> dict[str, Any]:
         "assumes": replay.assumes,
         "covers": replay.covers,
         "effort": replay.effort,
+        "looked": replay.looked,
         "bar": replay.bar,
         "against": replay.against,
         "options": [

@@ -12,7 +12,7 @@ import frugalbandits as fb
 from frugalbandits.core.registry import resolve
 from frugalbandits.lab.replay.data import Log, Table
 from frugalbandits.lab.replay.driver import DRAWN, MATCHED, TABLED, WEIGHTED, Source, find
-from frugalbandits.lab.replay.estimating import Effort, Job, run_replays
+from frugalbandits.lab.replay.estimating import Batches, Effort, Job, run_replays
 from frugalbandits.lab.replay.resampling import pool_of, source_of, weights_of
 
 POLICIES = ["etc-cs", "pe-cs"]
@@ -37,7 +37,7 @@ def session_of(names: tuple[str, ...], means: np.ndarray, policy: str, horizon: 
 
 def in_order(past: Table | Log, kind: int, policy: str, horizon: int) -> np.ndarray:
     job = Job(past, kind, None, fb.RelativeToBest(0.1), None, horizon)
-    found = run_replays(job, [resolve(policy)], FEW, 0, 1, lambda done: None)
+    found = run_replays(job, [Batches(resolve(policy))], FEW, 0, 1, lambda done: None)
     assert found.in_order is not None
     return found.in_order[0, 0]
 

@@ -18,6 +18,7 @@ from frugalbandits.integrations.litellm.judges import (
     text_of,
 )
 from frugalbandits.integrations.litellm.llm_judge import LLMJudge
+from frugalbandits.integrations.litellm.looking import Query
 from frugalbandits.integrations.litellm.report import OptionReport, Report
 from frugalbandits.integrations.litellm.router import FrugalRouter
 
@@ -31,6 +32,7 @@ __all__ = [
     "Matches",
     "MatchesSchema",
     "OptionReport",
+    "Query",
     "Report",
     "Request",
     "Sampled",

@@ -12,9 +12,11 @@ from typing import Any
 from frugalbandits.core.session import Decision
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.integrations.litellm.backstage import Backstage
+from frugalbandits.integrations.litellm.books import LookingBook
 from frugalbandits.integrations.litellm.judges import Sampled, Thumbs
 from frugalbandits.integrations.litellm.judging import Judging
 from frugalbandits.integrations.litellm.ledger import Attempt, Ledger
+from frugalbandits.integrations.litellm.looking import NOTHING, Asked, asked_of, messages_in
 from frugalbandits.integrations.litellm.options import (
     by_option,
     failed_before,
@@ -26,7 +28,8 @@ from frugalbandits.integrations.litellm.options import (
     stamp_of,
     stamped,
 )
-from frugalbandits.integrations.litellm.pricing import first_costs, price_of, written_prices
+from frugalbandits.integrations.litellm.pricing import TokenPrices, first_costs, price_of, written_prices
+from frugalbandits.integrations.litellm.report import Report, believed_in, report_of
 from frugalbandits.integrations.litellm.sessions import Sessions
 from frugalbandits.integrations.litellm.settings import Settings
 from frugalbandits.integrations.litellm.settling import Settling
@@ -60,6 +63,11 @@ class Group:
         shared = None if settings.service_url is None else f"{settings.service_url}\n{token}"
         self.signer = Signer(shared)
         self.sessions = Sessions(settings, costs, _judge_price(settings))
+        self.prices = TokenPrices(settings.expected_tokens, settings.learn_costs)
+        if settings.context is not None:
+            self._put_prices(self._deployments())
+        # With a context the segment is a part of it, and there is one session.
+        self._segment = settings.segment if settings.context is None else None
         self.judging = Judging(
             settings.judge, self.sessions, self.ledger, self.trouble, self.backstage, self.signer
         )
@@ -97,8 +105,20 @@ class Group:
             error = InputError(f"LiteLLM knows no token prices of {option!r}, so it is left out")
             self.trouble.note("pricing", error)
             return False
+        if self.settings.context is not None:
+            self._put_prices(deployments)
         self.sessions.add(option, price)
         return True
+
+    def _put_prices(self, deployments: Sequence[Mapping[str, Any]]) -> None:
+        """Take in what the tokens of some deployments cost, for sessions that look at the request."""
+        by_hand = self.settings.costs
+        priced = [each for each in deployments if option_of(each) not in by_hand]
+        given, made = (first_costs(self.router, priced, {}, tokens) for tokens in ((1.0, 0.0), (0.0, 1.0)))
+        for option, price in given.items():
+            self.prices.put(option, price, made[option])
+        for option in {option_of(each) for each in deployments} & set(by_hand):
+            self.prices.put(option, 0.0, 0.0, by_hand[option])
 
     def _reprice(self, option: str, deployments: Sequence[Mapping[str, Any]]) -> None:
         """Take in token prices that were written anew into deployments of an option."""
@@ -109,6 +129,8 @@ class Group:
             return
         mine = [each for each in self._deployments() if option_of(each) == option]
         cost = first_costs(self.router, mine, {}, self.settings.expected_tokens)[option]
+        if self.settings.context is not None:
+            self._put_prices(mine)
 
         async def job() -> None:
             with self.trouble.kept_out("pricing"):
@@ -116,17 +138,33 @@ class Group:
 
         self.backstage.submit(job)
 
-    def choose(self, kwargs: dict[str, Any], among: Sequence[str]) -> Attempt:
+    def look(self, messages: Any, kwargs: Mapping[str, Any], metadata: Mapping[str, Any]) -> Asked | None:
+        """Return what is known of a request; None where a function of the user's has failed, which is noted.
+
+        Nothing is decided then, and LiteLLM chooses as it would without us.
+        """
+        if self.settings.context is None:
+            return NOTHING
+        try:
+            return asked_of(self.settings, messages_in(messages, kwargs), metadata)
+        except Exception as error:
+            self.trouble.note("features", error)
+            return None
+
+    def choose(self, kwargs: dict[str, Any], among: Sequence[str], asked: Asked = NOTHING) -> Attempt:
         """Return an attempt: a decision among some options, with the ticket that it goes by."""
         metadata = metadata_of(kwargs)
-        segment = _read(self.settings.segment, metadata)
+        segment = _read(self._segment, metadata)
         conversation = _read(self.settings.sticky, metadata)
         book = self.sessions.of(segment)
         if segment is not None and segment not in self.sessions.segments:
             segment = None  # there are too many: it goes to the pool
-        decision = book.ask(among, self._after(segment, conversation, metadata))
+        costs = None
+        if self.settings.context is not None:
+            costs = self.prices.expected(self.sessions.costs, asked.tokens)
+        decision = book.ask(among, self._after(segment, conversation, metadata), asked, costs)
         ticket = Ticket(self.settings.group, segment, decision.option, decision.id, secrets.token_hex(8))
-        attempt = Attempt(self.signer.write(ticket), ticket, decision, conversation, self._clock())
+        attempt = Attempt(self.signer.write(ticket), ticket, decision, conversation, self._clock(), asked)
         call = kwargs.setdefault("litellm_call_id", secrets.token_hex(16))
         self.ledger.open(attempt, call if isinstance(call, str) else None)
         return attempt
@@ -159,24 +197,25 @@ class Group:
             self._conversations.popitem(last=False)
 
     async def filtered(
-        self, deployments: Sequence[Mapping[str, Any]], kwargs: dict[str, Any]
+        self, deployments: Sequence[Mapping[str, Any]], kwargs: dict[str, Any], messages: Any = None
     ) -> list[Mapping[str, Any]]:
         """Return deployments so that LiteLLM takes those of the option that was decided for."""
         if not deployments or any(stamp_of(each) for each in deployments):
             return list(deployments)
         among = self.open_to(deployments, kwargs)
-        if not among:
+        asked = self.look(messages, kwargs, metadata_of(kwargs)) if among else None
+        if asked is None:
             return list(deployments)
         # To ask a service takes a network, and to open the session of a new segment may take a disk.
         if self.sessions.slow_to_ask or (self.sessions.slow_to_tell and self._opens(kwargs)):
-            attempt = await self.backstage.in_front(self.choose, kwargs, among)
+            attempt = await self.backstage.in_front(self.choose, kwargs, among, asked)
         else:
-            attempt = self.choose(kwargs, among)
+            attempt = self.choose(kwargs, among, asked)
         return self.marked(deployments, attempt, kwargs)
 
     def _opens(self, kwargs: Mapping[str, Any]) -> bool:
         """Tell whether a request is of a segment that has no session yet."""
-        segment = _read(self.settings.segment, metadata_of(kwargs))
+        segment = _read(self._segment, metadata_of(kwargs))
         return segment is not None and segment not in self.sessions.segments
 
     def marked(
@@ -204,10 +243,35 @@ class Group:
 
     def unasked(self, option: str, metadata: Mapping[str, Any]) -> Ticket:
         """Return a ticket for the use of an option that was no decision."""
-        segment = _read(self.settings.segment, metadata)
+        segment = _read(self._segment, metadata)
         if segment not in self.sessions.segments:
             segment = None
         return Ticket(self.settings.group, segment, option, None, secrets.token_hex(8))
+
+    def unfollowed(self, ticket: Ticket, asked: Asked | None) -> None:
+        """Keep what was known of a request that somebody else has answered, until that is judged."""
+        book = self.sessions.of(ticket.segment)
+        if isinstance(book, LookingBook) and asked is not None:
+            book.keep(ticket.nonce, asked.context)
+
+    def billed(self, option: str, asked: Asked | None, cost: float) -> None:
+        """Learn what calls cost, for a session that is told what each request would."""
+        if self.settings.context is None or asked is None:
+            return
+        self.prices.billed(option, asked.tokens, cost)
+        for name, now in list(self.sessions.costs.items()):
+            usual = self.prices.usual(name, now)
+            if usual is not None:
+                self.sessions.set_cost(name, usual)
+
+    def report(self) -> Report:
+        """Return what the calls in this process have cost and were worth."""
+        settings, believed = self.settings, None
+        if settings.context is not None:
+            believed = believed_in(self.sessions.of(None).explain())
+        return report_of(
+            settings.group, settings.shadow, settings.baseline, self.sessions.costs, self.ledger, believed
+        )
 
     def close(self, timeout: float = 3.0) -> None:
         """Tell what is held, and end what runs for the group."""

@@ -18,7 +18,18 @@ from typing import Any, NamedTuple
 from frugalbandits.core.quality import finite_number
 from frugalbandits.errors import InputError
 
-__all__ = ["ClippedReward", "Request", "Sampled", "Thumbs", "Verdict", "clipped", "text_of", "verdict_of"]
+__all__ = [
+    "ClippedReward",
+    "Request",
+    "Sampled",
+    "Thumbs",
+    "Verdict",
+    "clipped",
+    "question_in",
+    "text_in",
+    "text_of",
+    "verdict_of",
+]
 
 Judge = Callable[["Request", Any], Any]
 
@@ -56,12 +67,7 @@ class Request:
     @property
     def question(self) -> str:
         """The text of the last message of a user."""
-        for message in reversed(self.messages):
-            if isinstance(message, str):
-                return message
-            if isinstance(message, Mapping) and message.get("role") == "user":
-                return _text(message.get("content"))
-        return ""
+        return question_in(self.messages)
 
 
 class Verdict(NamedTuple):
@@ -232,6 +238,19 @@ def text_of(response: Any) -> str:
     if plain.get("output"):
         return "".join(_text(part.get("content")) for part in plain["output"] if isinstance(part, Mapping))
     return _text(plain.get("content"))
+
+
+def question_in(messages: Sequence[Any]) -> str:
+    """Return the text of the last message of a user."""
+    for message in reversed(messages):
+        if isinstance(message, str) or (isinstance(message, Mapping) and message.get("role") == "user"):
+            return text_in(message)
+    return ""
+
+
+def text_in(message: Any) -> str:
+    """Return the text of a message, which may be a text itself."""
+    return _text(message.get("content")) if isinstance(message, Mapping) else _text(message)
 
 
 def _text(content: Any) -> str:

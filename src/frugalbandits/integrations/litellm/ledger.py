@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from frugalbandits.core.session import Decision
+from frugalbandits.integrations.litellm.looking import NOTHING, Asked
 from frugalbandits.integrations.litellm.tickets import Ticket
 
 __all__ = ["Attempt", "Ledger", "OptionTally"]
@@ -25,6 +26,7 @@ class Attempt(NamedTuple):
     decision: Decision
     conversation: str | None
     since: float
+    asked: Asked = NOTHING
 
     def answered_by(self, option: str) -> Ticket:
         """Return the ticket of an answer: of the decision where it was followed, otherwise of the use."""

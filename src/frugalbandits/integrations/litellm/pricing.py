@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from frugalbandits.core.quality import finite_number
@@ -10,7 +12,11 @@ from frugalbandits.core.session.money import check_cost
 from frugalbandits.errors import InputError
 from frugalbandits.integrations.litellm.options import id_of, option_of
 
-__all__ = ["check_costs", "check_tokens", "first_costs", "price_of", "written_prices"]
+__all__ = ["TokenPrices", "check_costs", "check_tokens", "first_costs", "price_of", "written_prices"]
+
+# Bills for which a first guess counts; and by how much a usual cost must be off before it is put right.
+_GUESSED = 5.0
+_OFF = 0.25
 
 
 def check_tokens(expected: Any) -> tuple[float, float]:
@@ -89,3 +95,83 @@ def first_costs(
             f"{', '.join(map(repr, prices))}"
         )
     return {option: sum(each) / len(each) for option, each in prices.items()}
+
+
+@dataclass
+class _Priced:
+    """Prices of a token, or a flat cost; what calls were guessed to cost, and what they did cost."""
+
+    given: float
+    made: float
+    flat: float | None
+    asked: int = 0
+    sum_asked: float = 0.0  # guesses for all requests
+    guessed: float = 0.0  # guesses for those that have a bill
+    billed: float = 0.0
+
+
+class TokenPrices:
+    """What a request would cost by option: its prompt's tokens at their price, and bills that put it right.
+
+    The guess is the price of the prompt's tokens and of the answer's expected ones, or the cost that was
+    given by hand. It is multiplied by what bills so far were over their guesses.
+
+    Examples
+    --------
+    >>> prices = TokenPrices((1_000, 100), learn=True)
+    >>> prices.put("small", 1e-6, 4e-6)
+    >>> round(prices.guess("small", 500), 6), round(prices.expected(["small"], 500)["small"], 6)
+    (0.0009, 0.0009)
+    >>> for _ in range(45):
+    ...     prices.billed("small", 500, 0.0018)
+    >>> round(prices.expected(["small"], 500)["small"], 6)
+    0.00171
+    """
+
+    def __init__(self, expected: tuple[float, float], learn: bool) -> None:
+        self._expected, self._learn = expected, learn
+        self._options: dict[str, _Priced] = {}
+        self._lock = threading.Lock()
+
+    def put(self, option: str, given: float, made: float, flat: float | None = None) -> None:
+        """Set the prices of an option's tokens, or what a call of it costs; bills so far count no more."""
+        with self._lock:
+            self._options[option] = _Priced(given, made, flat)
+
+    def guess(self, option: str, tokens: float) -> float:
+        """Return what a request is guessed to cost, before any bill."""
+        known = self._options[option]
+        return known.flat if known.flat is not None else tokens * known.given + self._expected[1] * known.made
+
+    def expected(self, options: Iterable[str], tokens: float) -> dict[str, float]:
+        """Return what a request would cost by option, and count it."""
+        found = {}
+        with self._lock:
+            for option in options:
+                known, guess = self._options[option], self.guess(option, tokens)
+                known.asked += 1
+                known.sum_asked += guess
+                found[option] = guess * self._factor(known)
+        return found
+
+    def billed(self, option: str, tokens: float, cost: float) -> None:
+        """Learn from the bill of an answer."""
+        with self._lock:
+            known = self._options.get(option)
+            if known is not None and self._learn:
+                known.guessed += self.guess(option, tokens)
+                known.billed += cost
+
+    def usual(self, option: str, now: float) -> float | None:
+        """Return what requests of late would cost with an option on average; None where that is about so."""
+        with self._lock:
+            known = self._options.get(option)
+            if known is None or known.asked < _GUESSED:
+                return None
+            cost = known.sum_asked / known.asked * self._factor(known)
+        return None if abs(cost - now) <= _OFF * now else cost
+
+    def _factor(self, known: _Priced) -> float:
+        mean = known.sum_asked / known.asked if known.asked else 0.0
+        below = known.guessed + _GUESSED * mean
+        return (known.billed + _GUESSED * mean) / below if below > 0 else 1.0

@@ -18,15 +18,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from frugalbandits.core.contextual.context import Context, Features, Segments, TextFeatures
 from frugalbandits.errors import Expired, InputError, ToldBefore, UnknownDecision, extra_needed, unknown_name
 from frugalbandits.integrations.litellm.checks import All, Exact, Length, Matches, MatchesSchema, ValidJSON
 from frugalbandits.integrations.litellm.judges import Sampled, Thumbs
 from frugalbandits.integrations.litellm.llm_judge import LLMJudge
-from frugalbandits.integrations.litellm.report import report_of
 from frugalbandits.integrations.litellm.router import FrugalRouter
 from frugalbandits.integrations.litellm.seams import GROUPS, seam
 
-__all__ = ["FEEDBACK", "REPORT", "judge_of", "routers_of", "settings_in"]
+__all__ = ["FEEDBACK", "REPORT", "judge_of", "looked_at", "routers_of", "settings_in"]
 
 FEEDBACK, REPORT = "/frugal/feedback", "/frugal/report"
 _FILE = "FRUGALBANDITS_LITELLM"
@@ -121,7 +121,9 @@ def routers_of(groups: Mapping[str, Any], config: str | None = None) -> list[Fru
         settings = {key: _revealed(value) for key, value in settings.items()}
         if "judge" in settings:
             settings["judge"] = judge_of(settings["judge"], config)
-        for reader in ("segment", "sticky"):
+        if "context" in settings:
+            settings["context"] = looked_at(settings["context"])
+        for reader in ("segment", "sticky", "features"):
             found = settings.get(reader)
             if isinstance(found, str) and "." in found:
                 settings[reader] = _imported(found, config)
@@ -130,6 +132,35 @@ def routers_of(groups: Mapping[str, Any], config: str | None = None) -> list[Fru
         except TypeError as error:
             raise InputError(f"the group {group!r} has a setting that there is not: {error}") from error
     return made
+
+
+def looked_at(told: Any) -> Context | None:
+    """Return what a session looks at, as settings tell of it: segments, a text, or so many features.
+
+    Examples
+    --------
+    >>> looked_at({"segments": ["chat", "code"], "text": 32})
+    Joined(segments=Segments(names=('chat', 'code'), most=200), features=TextFeatures(size=32))
+    >>> looked_at({"features": 3})
+    Features(size=3)
+    """
+    if told is None:
+        return None
+    kinds = {"segments": Segments, "text": TextFeatures, "features": Features}
+    parts = {told: None} if isinstance(told, str) else told
+    if not isinstance(parts, Mapping) or not parts:
+        raise InputError(
+            f"a context has segments, text or features, such as {{text: 32}}, but it is {told!r}"
+        )
+    made = []
+    for key, value in parts.items():
+        if key not in kinds:
+            raise unknown_name("part of a context", str(key), kinds)
+        made.append(kinds[key]() if value is None and key != "features" else kinds[key](value))
+    found: Context = made[0]
+    for other in made[1:]:
+        found = found + other
+    return found
 
 
 def _revealed(value: Any) -> Any:
@@ -214,16 +245,7 @@ def _add_routes(app: Any) -> None:
 
     async def report() -> dict[str, Any]:
         """Return what this worker's calls have cost and were worth, group by group."""
-        return {
-            group.settings.group: report_of(
-                group.settings.group,
-                group.settings.shadow,
-                group.settings.baseline,
-                group.sessions.costs,
-                group.ledger,
-            ).to_dict()
-            for group in GROUPS.all()
-        }
+        return {group.settings.group: group.report().to_dict() for group in GROUPS.all()}
 
     # FastAPI reads types by name from the module, where these are not.
     feedback.__annotations__["told"] = Feedback

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
 
+from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.tables import html_table, text_table
 from frugalbandits.integrations.litellm.ledger import Ledger, OptionTally
 
-__all__ = ["OptionReport", "Report", "report_of"]
+__all__ = ["Believed", "OptionReport", "Report", "believed_in", "report_of"]
 
 _Z = 1.959964  # of a two-sided interval of 95%
+_LOOKED = (
+    "Options answer different requests, so their own means do not compare; what would have been instead is "
+    "what the session believes of all requests."
+)
 
 
 @dataclass(frozen=True)
@@ -147,8 +152,33 @@ class Report:
         return html_table([*self.lines, *self.notes], *self.table())
 
 
+class Believed(NamedTuple):
+    """What a session that looks at the request holds of an option, had it answered every request."""
+
+    quality: float
+    low: float
+    high: float
+    cost: float
+
+
+def believed_in(found: ContextualExplanation) -> dict[str, Believed]:
+    """Return what a session believes of its options, those that are retired left out."""
+    believed = {}
+    for each in found.options:
+        if each.quality is not None and each.error is not None:
+            half = _Z * each.error
+            low, high = max(each.quality - half, 0.0), min(each.quality + half, 1.0)
+            believed[each.name] = Believed(each.quality, low, high, each.always / max(found.decisions, 1))
+    return believed
+
+
 def report_of(
-    group: str, shadow: bool, baseline: str | None, costs: Mapping[str, float], ledger: Ledger
+    group: str,
+    shadow: bool,
+    baseline: str | None,
+    costs: Mapping[str, float],
+    ledger: Ledger,
+    believed: Mapping[str, Believed] | None = None,
 ) -> Report:
     """Return the report of a ledger.
 
@@ -163,27 +193,31 @@ def report_of(
         First guesses of what a call costs, by option.
     ledger
         What has happened.
+    believed
+        What a session that looks at the request believes of its options. They answer different requests, so
+        what would have been goes by this, and not by their own means.
     """
     tallies = {option: ledger.options.get(option, OptionTally()) for option in costs}
     # In the order of the first guesses, which stays the same while bills come in.
     ordered = tuple(
         _option(name, tallies[name], costs[name]) for name in sorted(costs, key=costs.__getitem__)
     )
+    compared = ordered if believed is None else tuple(_as_believed(each, believed) for each in ordered)
     answers = sum(each.answered for each in ordered)
     spent = math.fsum(each.spent for each in ordered)
     if shadow:
         shares = _shares(ordered, [each.decided for each in ordered])
         baseline = None
     else:
-        baseline = baseline if baseline is not None else _best(ordered)
+        baseline = baseline if baseline is not None else _best(compared)
         shares = {baseline: 1.0}
-    cost_of = {each.name: each.cost for each in ordered}
+    cost_of = {each.name: each.cost for each in compared}
     instead = answers * math.fsum(share * cost_of[name] for name, share in shares.items())
     # What was answered without a bill counts by its mean, as it does in `instead`.
     unbilled = math.fsum(each.cost * (each.answered - each.bills) for each in ordered)
     saved = (spent + unbilled - instead) if shadow else (instead - spent - unbilled - ledger.judging)
     mine = _mixed(ordered, _shares(ordered, [each.answered for each in ordered]))
-    other = _mixed(ordered, shares)
+    other = _mixed(compared, shares)
     return Report(
         group=group,
         shadow=shadow,
@@ -201,9 +235,17 @@ def report_of(
         instead_low=other[1],
         instead_high=other[2],
         options=ordered,
-        unknown=tuple(_unknown(ordered, shares, answers)),
+        unknown=(*_unknown(ordered, shares, answers), *(() if believed is None else (_LOOKED,))),
         counts=dict(ledger.counts),
     )
+
+
+def _as_believed(option: OptionReport, believed: Mapping[str, Believed]) -> OptionReport:
+    """Return an option as it would be, had it answered every request."""
+    known = believed.get(option.name)
+    if known is None or not option.judged:
+        return replace(option, quality=None, low=0.0, high=1.0)
+    return replace(option, quality=known.quality, low=known.low, high=known.high, cost=known.cost)
 
 
 def _option(name: str, tally: OptionTally, guess: float) -> OptionReport:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Literal
 
+from frugalbandits.core.contextual.context import Context
+from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.quality import Quality
 from frugalbandits.core.session import Explanation
 from frugalbandits.errors import InputError, UnknownDecision, extra_needed
 from frugalbandits.integrations.litellm.group import Group
-from frugalbandits.integrations.litellm.report import Report, report_of
+from frugalbandits.integrations.litellm.looking import Query
+from frugalbandits.integrations.litellm.report import Report
 from frugalbandits.integrations.litellm.seams import GROUPS, Strategy, seam
 from frugalbandits.integrations.litellm.settings import DAY, Settings, made_settings
 
@@ -54,7 +57,16 @@ class FrugalRouter:
         Across processes, send the last answer's id as ``frugal_after`` in the metadata.
     segment
         Likewise, for the kind of a request (its task, its tenant): each has a session of its own, which
-        starts from the pool.
+        starts from the pool. With `context`, it is a part of what the one session sees.
+    context
+        What a session looks at before it decides: ``Segments([...])`` by `segment`, ``TextFeatures(32)`` of
+        the last message of the user, ``Features(number)`` by `features`, or segments and one of the others.
+        The group then has one session, a `ContextualSession`, which holds the average quality at the bar. It
+        is kept in this process alone: `store` and `service_url` are refused.
+    features
+        A plain function of a `Query` that returns the numbers for ``Features``, or the text for
+        ``TextFeatures`` in place of the user's last message. Where it raises, LiteLLM chooses as it would
+        without us; that is logged, and counted in the report.
     most_segments
         How many segments have sessions of their own; further ones share that of the group.
     pooled
@@ -97,6 +109,8 @@ class FrugalRouter:
         failure: Literal["forget", "zero"] = "forget",
         sticky: Reader = None,
         segment: Reader = None,
+        context: Context | None = None,
+        features: Callable[[Query], Any] | None = None,
         most_segments: int = 50,
         pooled: int = 10,
         shadow: bool = False,
@@ -125,6 +139,8 @@ class FrugalRouter:
             learn_costs=learn_costs,
             sticky=sticky,
             segment=segment,
+            context=context,
+            features=features,
             most_segments=most_segments,
             pooled=pooled,
             shadow=shadow,
@@ -191,12 +207,13 @@ class FrugalRouter:
             raise UnknownDecision("nothing was decided for this response, or too many calls came since")
         return found
 
-    def explain(self, segment: str | None = None) -> Explanation:
+    def explain(self, segment: str | None = None) -> Explanation | ContextualExplanation:
         """Return what the session of the group, or of a segment of it, believes."""
         if segment is not None and segment not in self._group.sessions.segments:
             known = ", ".join(map(repr, self._group.sessions.segments)) or "none"
             raise InputError(f"no segment is called {segment!r}. Known: {known}")
-        return self._group.sessions.of(segment).explain()
+        found: Explanation | ContextualExplanation = self._group.sessions.of(segment).explain()
+        return found
 
     @property
     def segments(self) -> list[str]:
@@ -205,11 +222,7 @@ class FrugalRouter:
 
     def report(self) -> Report:
         """Return what this process's calls of the group have cost and were worth, and what is not known."""
-        group = self._group
-        settings = group.settings
-        return report_of(
-            settings.group, settings.shadow, settings.baseline, group.sessions.costs, group.ledger
-        )
+        return self._group.report()
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until bills and judgements that have come in are told; tell whether they are."""

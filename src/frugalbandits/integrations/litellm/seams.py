@@ -150,7 +150,7 @@ def seam() -> Any:
                     group = await asyncio.to_thread(GROUPS.make, model)
                 if group is not None and request_kwargs is not None:
                     with _kept_out("deciding", group):
-                        return await group.filtered(healthy_deployments, request_kwargs)
+                        return await group.filtered(healthy_deployments, request_kwargs, messages)
             return healthy_deployments
 
         async def async_log_success_event(
@@ -281,8 +281,9 @@ class Strategy:
         there = [each for each in deployments if id_of(each) not in resting]
         among = group.open_to(there, kwargs) if there else []
         failed = failed_before(kwargs)
-        while among:
-            attempt = group.choose(kwargs, among)
+        asked = group.look(call["messages"] or call["input"], kwargs, metadata_of(kwargs)) if among else None
+        while among and asked is not None:
+            attempt = group.choose(kwargs, among, asked)
             option = attempt.ticket.option
             wanted = [id_of(each) for each in deployments if option_of(each) == option]
             others = {id_of(each) for each in deployments if option_of(each) != option}

@@ -3,6 +3,8 @@
 With segments, the session of the whole group is the *pool*: it is told of every answer, and a segment that is
 seen for the first time starts from it. It begins with at most `pooled` made-up observations of each option,
 all of them the pool's mean, so what it sees itself soon outweighs them.
+
+Where a session looks at the request there is one, and the segment is a part of what it sees.
 """
 
 from __future__ import annotations
@@ -10,16 +12,17 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from frugalbandits.core.session import Decision, Explanation, Session
+from frugalbandits.core.session import Session
 from frugalbandits.errors import Conflict, InputError
 from frugalbandits.integrations.litellm.backstage import log
+from frugalbandits.integrations.litellm.books import Book, LookingBook
+from frugalbandits.integrations.litellm.looking import new_session
 from frugalbandits.integrations.litellm.settings import Settings
-from frugalbandits.integrations.litellm.tickets import Ticket
 
-__all__ = ["Book", "Sessions", "session_name"]
+__all__ = ["Sessions", "session_name"]
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._@+-]+")
 _LONGEST = 100
@@ -47,45 +50,6 @@ def _fit(text: str) -> str:
         return plain
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
     return f"{plain[: _LONGEST // 2 - 9] or 'x'}.{digest[:8]}"
-
-
-class Book:
-    """A session, wherever it is kept; the same calls for all of them."""
-
-    def __init__(self, session: Any, remote: bool) -> None:
-        self.session, self._remote = session, remote
-
-    def ask(self, among: Sequence[str], after: Decision | None) -> Decision:
-        """Return a decision among some options."""
-        decision: Decision = self.session.ask(among=list(among), after=after)
-        return decision
-
-    def tell(self, ticket: Ticket, reward: float | None = None, cost: float | None = None) -> None:
-        """Report on an answer, whether it was a decision or not."""
-        if ticket.id is not None:
-            self.session.tell(ticket.id, reward, cost)
-        elif self._remote:
-            # Once for each kind, whoever sends it, and however often.
-            kind = "r" if cost is None else "c" if reward is None else "b"
-            self.session.observe(ticket.option, reward, cost, id=f"litellm-{ticket.nonce}-{kind}")
-        else:
-            self.session.observe(ticket.option, reward, cost)
-
-    def forget(self, ticket: Ticket) -> None:
-        """Say that no feedback will come."""
-        if ticket.id is not None:
-            self.session.forget(ticket.id)
-
-    def start_from(self, option: str, mean: float, weight: int) -> None:
-        """Take in what a pool knows of an option as so many observations."""
-        for number in range(weight):
-            told = {"id": f"litellm-pool-{option}-{number}"} if self._remote else {}
-            self.session.observe(option, mean, **told)
-
-    def explain(self) -> Explanation:
-        """Return what the session believes."""
-        found: Explanation = self.session.explain()
-        return found
 
 
 class Sessions:
@@ -154,6 +118,8 @@ class Sessions:
 
     def _opened(self, segment: str | None) -> Book:
         settings, costs = self.settings, dict(self.costs)
+        if settings.context is not None:
+            return LookingBook(new_session(settings, costs))
         if segment is not None:
             known = {arm.name: arm.learned_cost for arm in self._books[None].explain().arms}
             costs = {option: known.get(option) or cost for option, cost in costs.items()}

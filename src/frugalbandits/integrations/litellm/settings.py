@@ -12,6 +12,7 @@ from frugalbandits.core.session.waiting import duration
 from frugalbandits.core.settings import check_flag
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.integrations.litellm.judges import Thumbs
+from frugalbandits.integrations.litellm.looking import check_looking
 from frugalbandits.integrations.litellm.pricing import check_costs, check_tokens
 
 __all__ = ["DAY", "Settings", "made_settings"]
@@ -40,6 +41,8 @@ class Settings:
     failure: str
     sticky: Reader
     segment: Reader
+    context: Any
+    features: Any
     most_segments: int
     pooled: int
     shadow: bool
@@ -97,6 +100,7 @@ def made_settings(
             raise InputError(f"{name} must be a whole number from 0 to 10,000, but it is {value!r}")
     if more["store"] is not None and more["service_url"] is not None:
         raise InputError("store and service_url exclude each other: the service has a store of its own")
+    check_looking(more)
     if quality is None and alpha is None:
         raise InputError("say what is good enough: quality='relative-to-best:0.05', or alpha=0.05")
     return Settings(

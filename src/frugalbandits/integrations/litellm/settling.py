@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frugalbandits.integrations.litellm.judges import Request
 from frugalbandits.integrations.litellm.ledger import Attempt
+from frugalbandits.integrations.litellm.looking import Asked
 from frugalbandits.integrations.litellm.options import metadata_of, stamp_of
 from frugalbandits.integrations.litellm.tickets import Ticket
 
@@ -106,9 +107,10 @@ class Settling:
             if option not in group.sessions.costs:
                 group.ledger.pay(elsewhere=answer.cost or 0.0)
                 return
-        await self._book(ticket, answer, attempt.decision.wanted or ticket.id is None)
+            group.unfollowed(ticket, attempt.asked)
+        await self._book(ticket, answer, attempt.decision.wanted or ticket.id is None, attempt.asked)
 
-    async def _book(self, ticket: Ticket, answer: Answer, wanted: bool) -> None:
+    async def _book(self, ticket: Ticket, answer: Answer, wanted: bool, asked: Asked | None) -> None:
         """Take in the bill of an answer, and have it judged."""
         group = self._group
         text = group.signer.write(ticket)
@@ -118,6 +120,7 @@ class Settling:
         if answer.cost is not None:
             with group.trouble.kept_out("bill", text):
                 await self._do(group.sessions.of(ticket.segment).tell, ticket, None, answer.cost)
+                group.billed(ticket.option, asked, answer.cost)
         request = Request(
             answer.messages, answer.metadata, ticket.group, ticket.segment, ticket.option, text, wanted
         )
@@ -136,7 +139,9 @@ class Settling:
             group.ledger.pay(elsewhere=answer.cost or 0.0)
             return
         ticket = group.unasked(answer.option, answer.metadata)
-        if not group.backstage.submit(lambda: self._book(ticket, answer, wanted=True)):
+        asked = group.look(answer.messages, {}, answer.metadata)
+        group.unfollowed(ticket, asked)
+        if not group.backstage.submit(lambda: self._book(ticket, answer, wanted=True, asked=asked)):
             group.ledger.count("dropped: too much to do")
 
     def _answer(self, kwargs: Mapping[str, Any], response: Any) -> Answer:

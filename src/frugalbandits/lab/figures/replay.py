@@ -30,6 +30,8 @@ _GREY = "#8a8a8a"
 _LONGEST_NAME = 22
 # From the least to the greatest spend; costs further apart than this are drawn by their logarithm.
 _FAR_APART = 30.0
+# Oracles that hold an average.
+_RULES = {"oracle: mix": "P", "oracle: segments": "h", "oracle: linear": "d"}
 
 
 def plot_replay(replay: Replay) -> Figure:
@@ -57,10 +59,12 @@ def plot_replay(replay: Replay) -> Figure:
         for line in replay.lines:
             if line.kind == "always":
                 continue
-            colour, mark = {"happened": (INK, "X"), "oracle": (GREEN, "*")}.get(line.kind, ("", ""))
+            colour, mark = INK, "X"
+            if line.kind == "oracle":
+                colour, mark = GREEN, _RULES.get(line.name, "*")
             if line.kind == "policy":
                 colour, mark = styles[line.name].colour, styles[line.name].mark
-            _point(axes, line, colour, mark, 13.0 if line.kind == "oracle" else 8.5)
+            _point(axes, line, colour, mark, 13.0 if mark == "*" else 8.5)
             handles.append(_handle(colour, mark))
             labels.append(_label(line))
         handles += [_handle(_GREY, "o"), _bar(axes, replay)]
@@ -81,7 +85,7 @@ def plot_replay(replay: Replay) -> Figure:
 
 
 def _label(line: Line) -> str:
-    if line.kind == "oracle":
+    if line.kind == "oracle" and line.option is not None:
         return literal(f"oracle: {shortened(line.option or '', _LONGEST_NAME, '…')}")
     return literal(title(line.name))
 

@@ -13,7 +13,7 @@ from frugalbandits.lab.replay.driver import DRAWN, MATCHED, TABLED, WEIGHTED
 from frugalbandits.lab.replay.resampling import effective, neighbours, weights_of
 from frugalbandits.lab.text import counted, listed, readable
 
-__all__ = ["ESTIMATORS", "FEW", "Chosen", "choose"]
+__all__ = ["ESTIMATORS", "FEW", "Chosen", "check_unseen", "choose"]
 
 #: What may be asked for.
 ESTIMATORS = ("auto", "full", "resample", "reject", "weights")
@@ -201,6 +201,17 @@ def _not_random(log: Log) -> str | None:
         if p_value * len(tests) <= _WRONGLY_REFUSED:
             return f"{words} (chi-square test, p = {p_value:.1g}): use 'resample' or 'weights'"
     return None
+
+
+def check_unseen(log: Log, features: Floats) -> None:
+    """Refuse a log whose choices go by what is known of the request."""
+    for column, values in enumerate(features.T):
+        p_value = _p_of_table(log.choice, (values > np.median(values)).astype(np.int64))
+        if p_value * features.shape[1] <= _WRONGLY_REFUSED:
+            raise InputError(
+                "estimator 'reject' needs a log that chose uniformly at random, but what was chosen depends "
+                f"on feature {column + 1} (chi-square test, p = {p_value:.1g}): a full table is needed"
+            )
 
 
 def _p_of_counts(counts: Ints) -> float:

@@ -35,6 +35,8 @@ class Log:
         The kind of each request, by its place among `contexts`; None where there are none.
     contexts
         The kinds of requests.
+    place
+        The row of each request in the file, counted from 0; None where that is not known.
     """
 
     names: tuple[str, ...]
@@ -43,6 +45,19 @@ class Log:
     propensity: Floats | None = None
     context: Ints | None = None
     contexts: tuple[str, ...] = ()
+    place: Ints | None = None
+
+    def part(self, rows: Ints) -> Log:
+        """Return some rows of the log."""
+        return Log(
+            self.names,
+            self.choice[rows],
+            np.ascontiguousarray(self.pairs[rows]),
+            None if self.propensity is None else self.propensity[rows],
+            None if self.context is None else self.context[rows],
+            self.contexts,
+            None if self.place is None else self.place[rows],
+        )
 
     @property
     def requests(self) -> int:
@@ -67,11 +82,23 @@ class Table:
         Options x requests x (reward, cost).
     choice
         The option that was used for each request; None where that is not known.
+    place
+        The row of each request in the file, its first one, counted from 0; None where that is not known.
     """
 
     names: tuple[str, ...]
     pairs: Floats
     choice: Ints | None = None
+    place: Ints | None = None
+
+    def part(self, requests: Ints) -> Table:
+        """Return some requests of the table."""
+        return Table(
+            self.names,
+            np.ascontiguousarray(self.pairs[:, requests]),
+            None if self.choice is None else self.choice[requests],
+            None if self.place is None else self.place[requests],
+        )
 
     @property
     def requests(self) -> int:

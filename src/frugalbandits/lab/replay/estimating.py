@@ -6,7 +6,7 @@ All policies meet the same resampled pasts in the same orders, so that what diff
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,18 @@ from frugalbandits.lab.replay.driver import MATCHED, TABLED, Source, drive_of
 from frugalbandits.lab.replay.resampling import Pool, pool_of, source_of
 from frugalbandits.lab.running import label, run_all
 
-__all__ = ["Effort", "Job", "Replays", "effort_for", "interval", "run_replays"]
+__all__ = [
+    "Batches",
+    "Effort",
+    "Job",
+    "Player",
+    "Replays",
+    "Run",
+    "effort_for",
+    "interval",
+    "run_replays",
+    "stream",
+]
 
 #: Confidence of every interval.
 CONFIDENCE = 0.95
@@ -84,16 +95,91 @@ class Replays(NamedTuple):
     resampled_means: Floats
 
 
+class Run(NamedTuple):
+    """What one run gave: reward and cost, a request; uses of each option; requests served."""
+
+    means: Floats
+    uses: NDArray[np.int64]
+    served: int
+
+
+class Player(Protocol):
+    """Who is run on a past."""
+
+    @property
+    def randomised(self) -> bool:
+        """Whether another run on the same past may be another one."""
+
+    def compile(self, job: Job, pool: Pool, stop: NDArray[np.bool_]) -> None:
+        """Compile what runs need, once."""
+
+    def run(self, job: Job, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]) -> Run:
+        """Run once; `key` is of the random numbers."""
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Return the random numbers of one purpose."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+class Batches:
+    """A policy that looks at no request."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    @property
+    def randomised(self) -> bool:
+        """Whether the policy draws random numbers."""
+        return bool(self._policy.randomised)
+
+    def compile(self, job: Job, pool: Pool, stop: NDArray[np.bool_]) -> None:
+        """Compile the driver of this kind of policy."""
+        rng = np.random.default_rng(0)
+        uses, sums = np.zeros(len(pool.means), np.int64), np.zeros(2)
+        state, order = self._begin(job, pool)
+        prepare(
+            drive_of(self._policy),
+            label(self._policy),
+            state,
+            source_of(pool, None),
+            order,
+            rng if self.randomised else None,
+            rng,
+            job.horizon,
+            uses,
+            sums,
+            stop,
+        )
+
+    def run(self, job: Job, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]) -> Run:
+        """Run the policy on what a source gives."""
+        state, order = self._begin(job, pool)
+        for_policy = stream(*key, 0) if self.randomised else None
+        uses, sums = np.zeros(len(pool.means), np.int64), np.zeros(2)
+        source.cursor[0] = 0
+        served = drive_of(self._policy)(
+            state, source, order, for_policy, stream(*key, 1), job.horizon, uses, sums, stop
+        )
+        return Run(sums / max(served, 1), uses, served)
+
+    def _begin(self, job: Job, pool: Pool) -> tuple[Any, NDArray[np.int64]]:
+        # A policy knows what its options cost on average, in the past that it meets.
+        costs = np.ascontiguousarray(pool.means[:, 1])
+        setting = Setting.of(costs, job.quality, job.horizon, job.reference)
+        return self._policy.begin(setting), cost_order(costs)
+
+
 def run_replays(
     job: Job,
-    policies: Sequence[Policy],
+    players: Sequence[Player],
     effort: Effort,
     seed: int,
     threads: int,
     tell: Callable[[int], None],
 ) -> Replays:
     """Run all of it; `tell` hears how many of the `effort.runs + effort.resamples` parts are done."""
-    options, count = len(job.past.names), len(policies)
+    options, count = len(job.past.names), len(players)
     own = pool_of(job.past, job.kind, job.weights, None)
     ordered = job.kind in (TABLED, MATCHED)
     made = Replays(
@@ -106,30 +192,30 @@ def run_replays(
         np.zeros((effort.resamples, options, 2)),
     )
     stop = np.zeros(1, np.bool_)
-    for policy in policies:
-        _compile(job, policy, own, stop)
+    for player in players:
+        player.compile(job, own, stop)
 
     def on_the_past(number: int) -> None:
-        source = source_of(own, _stream(seed, 0, number))
+        source = source_of(own, stream(seed, 0, number))
         as_it_was = source_of(own, None)
-        for which, policy in enumerate(policies):
-            run = _run(job, policy, own, source, (seed, 0, number), stop)
+        for which, player in enumerate(players):
+            run = player.run(job, own, source, (seed, 0, number), stop)
             made.runs[which, number] = run.means
             made.uses[which, number] = run.uses
             made.served[which, number] = run.served
             # Only a policy that draws random numbers does something else the next time.
-            if made.in_order is not None and (policy.randomised or number == 0):
-                run = _run(job, policy, own, as_it_was, (seed, 1, number), stop)
-                made.in_order[which, number if policy.randomised else slice(None)] = run.means
+            if made.in_order is not None and (player.randomised or number == 0):
+                run = player.run(job, own, as_it_was, (seed, 1, number), stop)
+                made.in_order[which, number if player.randomised else slice(None)] = run.means
 
     def on_a_resampled_one(number: int) -> None:
-        pool = pool_of(job.past, job.kind, job.weights, _stream(seed, 2, number))
+        pool = pool_of(job.past, job.kind, job.weights, stream(seed, 2, number))
         made.resampled_means[number] = pool.means
         for repeat in range(effort.repeats):
             key = (seed, 3, number, repeat)
-            source = source_of(pool, _stream(*key))
-            for which, policy in enumerate(policies):
-                run = _run(job, policy, pool, source, key, stop)
+            source = source_of(pool, stream(*key))
+            for which, player in enumerate(players):
+                run = player.run(job, pool, source, key, stop)
                 made.resampled[which, number, repeat] = run.means
 
     def one(number: int) -> None:
@@ -140,52 +226,6 @@ def run_replays(
 
     run_all(one, effort.runs + effort.resamples, threads, stop, tell)
     return made
-
-
-class _Run(NamedTuple):
-    means: Floats  # reward and cost, a request
-    uses: NDArray[np.int64]
-    served: int
-
-
-def _stream(seed: int, *key: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-
-
-def _run(
-    job: Job, policy: Policy, pool: Pool, source: Source, key: tuple[int, ...], stop: NDArray[np.bool_]
-) -> _Run:
-    options = len(pool.means)
-    # A policy knows what its options cost on average, in the past that it meets.
-    costs = np.ascontiguousarray(pool.means[:, 1])
-    state = policy.begin(Setting.of(costs, job.quality, job.horizon, job.reference))
-    for_policy = _stream(*key, 0) if policy.randomised else None
-    uses, sums = np.zeros(options, np.int64), np.zeros(2)
-    source.cursor[0] = 0
-    served = drive_of(policy)(
-        state, source, cost_order(costs), for_policy, _stream(*key, 1), job.horizon, uses, sums, stop
-    )
-    return _Run(sums / max(served, 1), uses, served)
-
-
-def _compile(job: Job, policy: Policy, pool: Pool, stop: NDArray[np.bool_]) -> None:
-    costs = np.ascontiguousarray(pool.means[:, 1])
-    state = policy.begin(Setting.of(costs, job.quality, job.horizon, job.reference))
-    rng = np.random.default_rng(0)
-    uses, sums = np.zeros(len(costs), np.int64), np.zeros(2)
-    prepare(
-        drive_of(policy),
-        label(policy),
-        state,
-        source_of(pool, None),
-        cost_order(costs),
-        rng if policy.randomised else None,
-        rng,
-        job.horizon,
-        uses,
-        sums,
-        stop,
-    )
 
 
 def interval(values: Floats) -> tuple[float, float]:

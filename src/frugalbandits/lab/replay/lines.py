@@ -10,9 +10,10 @@ import numpy as np
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.replay.data import Floats
 from frugalbandits.lab.replay.estimating import Replays, interval
+from frugalbandits.lab.replay.looking import Rules
 from frugalbandits.lab.replay.result import Estimate, Line
 
-__all__ = ["HAPPENED", "ORACLE", "Happened", "bar_of", "lines_of"]
+__all__ = ["HAPPENED", "ORACLE", "Happened", "Played", "bar_of", "lines_of"]
 
 #: Names of two lines.
 HAPPENED, ORACLE = "what happened", "oracle"
@@ -28,25 +29,62 @@ class Happened(NamedTuple):
     shares: dict[str, float]
 
 
+class Played(NamedTuple):
+    """Policies by name, what their runs gave, and the rules of oracles on the same past."""
+
+    names: Sequence[str]
+    found: Replays
+    rules: Rules | None = None
+
+
 def bar_of(problem: Problem, found: Replays) -> Estimate:
     """Return the quality that is good enough, with its interval."""
     return _estimate(problem.threshold, np.array([each.threshold for each in _problems(problem, found)]))
 
 
 def lines_of(
-    problem: Problem, found: Replays, policies: Sequence[str], happened: Happened | None
+    problem: Problem, played: Played, looked: Played | None, happened: Happened | None
 ) -> tuple[tuple[Line, ...], str]:
-    """Return all lines, and the name of the one that savings are compared with."""
+    """Return all lines, and the name of the one that savings are compared with.
+
+    `looked` are policies that look at the request; they may have been run on a part of the past.
+    """
+    found = played.found
     resampled = _problems(problem, found)
-    bars = np.array([each.threshold for each in resampled])
+    bars = _Bars(problem.threshold, np.array([each.threshold for each in resampled]))
     best = f"always {problem.names[problem.best_arm]}"
     base = float(problem.costs[problem.best_arm]) if happened is None else happened.spend
-    lines = [_policy(name, place, problem, found, bars, base) for place, name in enumerate(policies)]
+    lines = [_policy(name, place, problem, found, bars, base) for place, name in enumerate(played.names)]
+    rules: list[Line] = []
+    if looked is not None:
+        own = Problem(
+            np.minimum(looked.found.means[:, 0], 1.0),
+            looked.found.means[:, 1],
+            names=problem.names,
+            quality=problem.quality,
+        )
+        marks = _Bars(own.threshold, np.array([each.threshold for each in _problems(problem, looked.found)]))
+        lines += [
+            _policy(name, place, problem, looked.found, marks, base)
+            for place, name in enumerate(looked.names)
+        ]
+        rules = [] if looked.rules is None else _rules(problem, looked.rules, base)
     if happened is not None:
-        lines.append(_happened(problem, happened, bars))
-    lines.append(_oracle(problem, resampled, base))
+        lines.append(_happened(happened, bars))
+    lines += [_oracle(problem, resampled, bars, base), *rules]
     lines += [_always(arm, problem, found, bars, base) for arm in problem.order.tolist()]
     return tuple(lines), best if happened is None else HAPPENED
+
+
+class _Bars(NamedTuple):
+    own: float
+    resampled: Floats
+
+    def over(self, quality: Estimate, resampled: Floats | float) -> Estimate | None:
+        """Return a quality over the bar, in each resampled past over its own; None for a bar of 0."""
+        if self.own <= 0 or self.resampled.min() <= 0:
+            return None
+        return _estimate(quality.value / self.own, resampled / self.resampled)
 
 
 def _problems(problem: Problem, found: Replays) -> list[Problem]:
@@ -81,7 +119,7 @@ def _share(quality: Floats, bars: Floats) -> float:
     return float((quality >= bars * (1.0 - _SAME)).mean())
 
 
-def _policy(name: str, place: int, problem: Problem, found: Replays, bars: Floats, base: float) -> Line:
+def _policy(name: str, place: int, problem: Problem, found: Replays, bars: _Bars, base: float) -> Line:
     runs, resampled = found.runs[place], found.resampled[place].mean(axis=1)
     spend = _estimate(float(runs[:, _COST].mean()), resampled[:, _COST])
     quality = _estimate(float(runs[:, _REWARD].mean()), resampled[:, _REWARD])
@@ -97,10 +135,11 @@ def _policy(name: str, place: int, problem: Problem, found: Replays, bars: Float
         spend,
         quality,
         _saving(spend, base),
-        _share(resampled[:, _REWARD], bars),
+        _share(resampled[:, _REWARD], bars.resampled),
         in_order,
         (_range(runs[:, _COST]), _range(runs[:, _REWARD])),
         dict(zip(problem.names, uses, strict=True)),
+        bars.over(quality, resampled[:, _REWARD]),
     )
 
 
@@ -109,14 +148,15 @@ def _range(values: Floats) -> tuple[float, float]:
     return low, high
 
 
-def _happened(problem: Problem, happened: Happened, bars: Floats) -> Line:
+def _happened(happened: Happened, bars: _Bars) -> Line:
     spend = Estimate(happened.spend, happened.spend, happened.spend)
     quality = Estimate(happened.quality, happened.quality, happened.quality)
-    reaches = float((happened.quality >= bars * (1.0 - _SAME)).mean())
-    return Line(HAPPENED, "happened", None, spend, quality, None, reaches, None, None, happened.shares)
+    reaches = float((happened.quality >= bars.resampled * (1.0 - _SAME)).mean())
+    over = bars.over(quality, happened.quality)
+    return Line(HAPPENED, "happened", None, spend, quality, None, reaches, None, None, happened.shares, over)
 
 
-def _oracle(problem: Problem, resampled: Sequence[Problem], base: float) -> Line:
+def _oracle(problem: Problem, resampled: Sequence[Problem], bars: _Bars, base: float) -> Line:
     own = problem.optimal_arm
     costs = np.array([each.costs[each.optimal_arm] for each in resampled])
     rewards = np.array([each.means[each.optimal_arm] for each in resampled])
@@ -124,10 +164,31 @@ def _oracle(problem: Problem, resampled: Sequence[Problem], base: float) -> Line
     quality = _estimate(float(problem.means[own]), rewards)
     same = float(np.mean([each.optimal_arm == own for each in resampled]))
     name = problem.names[own]
-    return Line(ORACLE, "oracle", name, spend, quality, _saving(spend, base), same, None, None, {name: 1.0})
+    over, shares = bars.over(quality, rewards), {name: 1.0}
+    return Line(ORACLE, "oracle", name, spend, quality, _saving(spend, base), same, None, None, shares, over)
 
 
-def _always(arm: int, problem: Problem, found: Replays, bars: Floats, base: float) -> Line:
+def _rules(problem: Problem, rules: Rules, base: float) -> list[Line]:
+    """Return a line for each rule that looks at something of its own."""
+    there = {"mix": True, "segments": rules.segmented, "linear": rules.featured}
+    bars = _Bars(rules.own.bar, np.array([each.bar for each in rules.resampled]))
+    lines = []
+    for place, rule in enumerate(rules.own.rules):
+        if not there[rule.kind]:
+            continue
+        resampled = [each.rules[place] for each in rules.resampled]
+        spend = _estimate(rule.cost, np.array([each.cost for each in resampled]))
+        rewards = np.array([each.quality for each in resampled])
+        quality = _estimate(rule.quality, rewards)
+        reaches = float(np.mean([each.reaches for each in resampled]))
+        shares = dict(zip(problem.names, rule.shares.tolist(), strict=True))
+        over, name = bars.over(quality, rewards), f"{ORACLE}: {rule.kind}"
+        saving = _saving(spend, base)
+        lines.append(Line(name, "oracle", None, spend, quality, saving, reaches, None, None, shares, over))
+    return lines
+
+
+def _always(arm: int, problem: Problem, found: Replays, bars: _Bars, base: float) -> Line:
     name = problem.names[arm]
     resampled = found.resampled_means[:, arm]
     spend = _estimate(float(problem.costs[arm]), resampled[:, _COST])
@@ -139,8 +200,9 @@ def _always(arm: int, problem: Problem, found: Replays, bars: Floats, base: floa
         spend,
         quality,
         _saving(spend, base),
-        _share(resampled[:, _REWARD], bars),
+        _share(resampled[:, _REWARD], bars.resampled),
         None,
         None,
         {name: 1.0},
+        bars.over(quality, resampled[:, _REWARD]),
     )

@@ -67,9 +67,8 @@ def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
     alone = [each for each in scan.columns if each.startswith(f"{cost}:") and each not in costs]
     if alone:
         raise InputError(f"{scan.name}: there is {alone[0]!r}, but no {reward + alone[0][len(cost) :]!r}")
-    for what in ("propensity", "context"):
-        if getattr(columns, what) is not None:
-            raise InputError(f"{scan.name}: a full table has no use for a column of the kind {what!r}")
+    if columns.propensity is not None:
+        raise InputError(f"{scan.name}: a full table has no use for a column of the kind 'propensity'")
     _check_names(scan, names)
     time, option = columns.there(scan, "time"), columns.there(scan, "option")
     others = [each for each in (time, option) if each is not None]
@@ -86,11 +85,8 @@ def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
         if (choice < 0).any():
             row = int(np.argmax(choice < 0))
             raise InputError(f"{scan.name}, row {row + 1:,}: {unknown_name('option', chosen[row], names)}")
-    if time is not None:
-        order = np.argsort(scan.moments(frame, time), kind="stable")
-        pairs = pairs[:, order]
-        choice = None if choice is None else choice[order]
-    return Table(tuple(names), pairs, choice)
+    table = Table(tuple(names), pairs, choice, np.arange(frame.height))
+    return table if time is None else table.part(np.argsort(scan.moments(frame, time), kind="stable"))
 
 
 def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
@@ -115,7 +111,7 @@ def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
     told: tuple[str, ...] = ()
     if request is not None:
         ids = scan.names(frame, request)[order]
-        table, told = _full(names, choice[order], pairs[order], ids)
+        table, told = _full(names, choice[order], pairs[order], ids, order)
         if table is not None:
             return table, ()
     kinds, kind = _kinds(scan, frame, context)
@@ -127,30 +123,34 @@ def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
         chance,
         None if kind is None else kind[order],
         kinds,
+        order,
     )
     return log, told
 
 
 def _full(
-    names: Sequence[str], choice: Ints, pairs: Floats, ids: pl.Series
+    names: Sequence[str], choice: Ints, pairs: Floats, ids: pl.Series, order: Ints
 ) -> tuple[Table | None, tuple[str, ...]]:
     """Return the full table where each request has every option once, or what is missing for one."""
     requests = ids.unique(maintain_order=True)
     if requests.len() == ids.len():
         return None, ()
     count = requests.len()
-    cells = choice * count + _codes(ids, requests)
+    which = _codes(ids, requests)
+    cells = choice * count + which
     found = np.bincount(cells, minlength=count * len(names))
     if (found == 1).all():
         full = np.empty((count * len(names), 2))
         full[cells] = pairs
-        return Table(tuple(names), full.reshape(len(names), count, 2)), ()
+        first = np.full(count, len(which))
+        np.minimum.at(first, which, np.arange(len(which)))
+        return Table(tuple(names), full.reshape(len(names), count, 2), None, order[first]), ()
     place = int(np.argmax(found != 1))
-    who, which = requests[place % count], names[place // count]
+    who, option = requests[place % count], names[place // count]
     times = "no row" if found[place] == 0 else f"{found[place]:,} rows"
     return None, (
         f"some requests have several rows, but it is no full table: request {who!r} has {times} for "
-        f"{which!r}; "
+        f"{option!r}; "
         "each row counts as a request of its own",
     )
 

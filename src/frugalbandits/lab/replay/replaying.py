@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from frugalbandits.core.contextual.contract import ContextualPolicy
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.options import check_names, check_reference
 from frugalbandits.core.quality import Quality, RelativeToBest, check_quality
+from frugalbandits.core.registry import policies as registered
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
+from frugalbandits.lab.contextual import contextual_policies
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.replay.choosing import choose
 from frugalbandits.lab.replay.data import Log, Past, Table
 from frugalbandits.lab.replay.drift import find_changes
-from frugalbandits.lab.replay.estimating import Effort, Job, effort_for, run_replays
-from frugalbandits.lab.replay.lines import Happened, bar_of, lines_of
+from frugalbandits.lab.replay.estimating import Batches, Effort, Job, effort_for, run_replays
+from frugalbandits.lab.replay.lines import Happened, Played, bar_of, lines_of
+from frugalbandits.lab.replay.looks import label_of, look
+from frugalbandits.lab.replay.queries import Queries, Wanted, read_queries, wanted_of
 from frugalbandits.lab.replay.reading import Columns, read_past
 from frugalbandits.lab.replay.result import Replay
 from frugalbandits.lab.replay.scanning import Scan
-from frugalbandits.lab.replay.warning import warnings_of
+from frugalbandits.lab.replay.warning import cut_short, warnings_of
 from frugalbandits.lab.running import check_count, check_seed, label
 from frugalbandits.lab.watching import Progress, listener
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DEFAULT_POLICIES", "replay"]
+__all__ = ["DEFAULT_POLICIES", "looks", "replay"]
 
 #: What is replayed where nothing is named; those that know the bar.
 DEFAULT_POLICIES = ("voi-cs", "cof", "pe-cs", "etc-cs")
@@ -39,7 +45,7 @@ DEFAULT_POLICIES = ("voi-cs", "cof", "pe-cs", "etc-cs")
 def replay(
     log: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Mapping[str, Any],
     alpha: float | None = None,
-    policies: Sequence[str | Policy] | None = None,
+    policies: Sequence[str | Policy | ContextualPolicy] | None = None,
     *,
     quality: Quality | str | None = None,
     option: str | None = None,
@@ -49,6 +55,8 @@ def replay(
     request: str | None = None,
     propensity: str | None = None,
     context: str | None = None,
+    features: Sequence[str] | str | None = None,
+    text: str | None = None,
     among: Sequence[str] | None = None,
     estimator: str = "auto",
     requests: int | None = None,
@@ -69,11 +77,16 @@ def replay(
         What is good enough, as for `Session`.
     policies
         Names, or policies with settings. By default VOI-CS, COF, PE-CS and ETC-CS, or those of them that know
-        the bar.
+        the bar; and where something is known of requests MIX-CS and DualCOF, which promise an average.
     option, reward, cost, time, request, propensity, context
         What these columns are called; by default as here. The last four need not be there. Rows are put in
         the order of `time`. `request` says which rows of a full table belong together. `propensity` is the
-        probability with which the option of the row was chosen, and `context` the kind of the request.
+        probability with which the option of the row was chosen, and `context` the kind of the request, its
+        segment.
+    features, text
+        Columns with what else is known of a request before it is answered: numbers, by name or pattern such
+        as "x*"; or its text, of which `TextFeatures` are made. With these or with segments, policies that
+        look at the request are replayed too: on a full table, or by the estimator "reject".
     among
         Options that may be used; by default all that the log has.
     estimator
@@ -101,20 +114,35 @@ def replay(
     >>> found = replay(log, alpha=0.1, policies=["etc-cs"], resamples=39)
     >>> found.estimator, found["etc-cs"].spend.value < found["what happened"].spend.value
     ('resample', True)
+
+    >>> hard = rng.random(2_000) < 0.5
+    >>> table = {"context": np.where(hard, "hard", "easy")}
+    >>> table |= {"reward:small": (~hard).astype(float), "reward:large": np.ones(2_000)}
+    >>> table |= {"cost:small": np.full(2_000, 0.2), "cost:large": np.full(2_000, 3.0)}
+    >>> found = replay(table, alpha=0.1, policies=["etc-cs", "dual-cof"], resamples=39)
+    >>> [name for name in ("etc-cs", "dual-cof") if found[name].spend.value < 2]
+    ['dual-cof']
     """
     bar = check_quality(alpha, quality)
-    chosen = _policies(policies, bar)
     check_seed(seed)
     threads = (os.cpu_count() or 1) if workers is None else check_count("workers", workers)
     length = None if requests is None else check_count("requests", requests)
     if resamples is not None and check_count("resamples", resamples) < 39:
         raise InputError(f"resamples must be 39 or more for a 95% interval, but it is {resamples!r}")
     scan = Scan(log)
-    whole, told = read_past(scan, Columns(option, reward, cost, time, request, propensity, context))
+    columns = Columns(option, reward, cost, time, request, propensity, context)
+    known = wanted_of(scan, columns, features, text)
+    chosen, lookers = _policies(policies, bar)
+    whole, told = read_past(scan, columns)
     past, untried = _restricted(whole, among)
     check_names(past.names, len(past.names))
     reference = check_reference(bar, past.names)
     how = choose(past, estimator, length)
+    queries, of_queries = _queries(scan, known, past, how.name, seed)
+    if policies is None and queries is not None:
+        chosen, lookers = [*chosen, "mix-cs"], ["dual-cof"]
+    if lookers and queries is None:
+        raise InputError(_nothing_to_see(label_of(lookers[0]), how.name))
     if how.horizon <= len(past.names):
         raise InputError(
             f"{scan.name}: there must be more requests than options, but there are {how.horizon:,} requests "
@@ -126,13 +154,17 @@ def replay(
         effort = Effort(effort.runs, resamples, effort.repeats)
     job = Job(past, how.kind, how.weights, bar, reference, how.horizon)
     total = effort.runs + effort.resamples
+    players = [Batches(resolve(policy)) for policy in chosen]
     with listener(progress, total) as tell:
-        found = run_replays(
-            job, [resolve(policy) for policy in chosen], effort, seed, threads, partial(tell, "replay")
-        )
+        found = run_replays(job, players, effort, seed, threads, partial(tell, "replay"))
+    looked, seen = None, None
+    if queries is not None:
+        looked, seen = look(job, queries, lookers, estimator, resamples, seed, threads, progress)
+        of_queries = (*of_queries, *cut_short(looked.found, seen.horizon))
     problem = Problem(found.means[:, 0], found.means[:, 1], names=past.names, quality=bar)
     happened = _happened(whole)
-    lines, against = lines_of(problem, found, [label(policy) for policy in chosen], happened)
+    played = Played([label(policy) for policy in chosen], found)
+    lines, against = lines_of(problem, played, looked, happened)
     changes = find_changes(past)
     return Replay(
         scan.name.strip("'"),
@@ -148,20 +180,60 @@ def replay(
         against,
         dict(zip(past.names, past.counts.tolist(), strict=True)),
         changes,
-        (*told, *warnings_of(past, how, found, lines, untried, changes)),
+        (*told, *of_queries, *warnings_of(past, how, found, lines, untried, changes)),
         effort,
+        seen,
     )
 
 
-def _policies(given: Sequence[str | Policy] | None, bar: Quality) -> list[str | Policy]:
+def _policies(
+    given: Sequence[str | Policy | ContextualPolicy] | None, bar: Quality
+) -> tuple[list[str | Policy], list[str | ContextualPolicy]]:
+    """Return those that look at no request, and those that do."""
     if given is None:
         paper = isinstance(bar, RelativeToBest)
-        return [name for name in DEFAULT_POLICIES if paper or resolve(name).any_bar]
-    if isinstance(given, str | Policy) or not given:
+        return [name for name in DEFAULT_POLICIES if paper or resolve(name).any_bar], []
+    if isinstance(given, str | Policy | ContextualPolicy) or not given:
         raise InputError(f"policies must be a list of names or policies, but it is {given!r}")
-    for policy in given:
-        resolve(policy)
-    return list({str(policy): policy for policy in given}.values())
+    blind: list[str | Policy] = []
+    lookers: list[str | ContextualPolicy] = []
+    for policy in {str(each): each for each in given}.values():
+        if isinstance(policy, ContextualPolicy) or looks(policy):
+            lookers.append(policy)
+        else:
+            resolve(policy)
+            blind.append(policy)
+    return blind, lookers
+
+
+def looks(policy: object) -> TypeGuard[str]:
+    """Tell whether this is the name of a policy that looks at the request, and of no other one."""
+    return isinstance(policy, str) and policy in contextual_policies() and policy not in registered()
+
+
+def _queries(
+    scan: Scan, known: Wanted, past: Past, estimator: str, seed: int
+) -> tuple[Queries | None, tuple[str, ...]]:
+    """Return what is known of requests, where policies that look at it can be replayed."""
+    if not known.any:
+        return None, ()
+    if isinstance(past, Log) and estimator != "reject":
+        if known.features or known.text is not None:
+            raise InputError(_nothing_to_see("what looks at the request", estimator))
+        return None, ()
+    return read_queries(scan, known, past, seed)
+
+
+def _nothing_to_see(who: str, estimator: str) -> str:
+    if estimator in ("full", "reject"):
+        return (
+            f"{who} looks at the request: name columns that say something of it (context, features or text)"
+        )
+    return (
+        f"{who} is replayed on a full table, or by the estimator 'reject' on a log that chose uniformly at "
+        f"random, but the estimator is {estimator!r}: what another option would have given on a request is "
+        "not known"
+    )
 
 
 def _happened(past: Past) -> Happened | None:
@@ -196,18 +268,8 @@ def _restricted(past: Past, among: Sequence[str] | None) -> tuple[Past, tuple[st
         )
     names = tuple(past.names[place] for place in there)
     if isinstance(past, Table):
-        return Table(names, past.pairs[there]), untried
+        return Table(names, past.pairs[there], place=past.place), untried
     places = np.full(len(past.names), -1)
     places[there] = np.arange(len(there))
-    kept = places[past.choice] >= 0
-    return (
-        Log(
-            names,
-            places[past.choice[kept]],
-            np.ascontiguousarray(past.pairs[kept]),
-            None if past.propensity is None else past.propensity[kept],
-            None if past.context is None else past.context[kept],
-            past.contexts,
-        ),
-        untried,
-    )
+    kept = past.part(np.flatnonzero(places[past.choice] >= 0))
+    return replace(kept, names=names, choice=places[kept.choice]), untried

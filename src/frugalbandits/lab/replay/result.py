@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-__all__ = ["Estimate", "Kind", "Line", "Replay"]
+__all__ = ["Estimate", "Kind", "Line", "Looked", "Replay"]
 
 Kind = Literal["policy", "always", "happened", "oracle"]
 
@@ -39,7 +39,8 @@ class Line:
         The policy, or what else it is.
     kind
         "policy"; "always": one option; "happened": what the log did; "oracle": the cheapest option that is
-        good enough, if one knew it.
+        good enough, if one knew it, or the cheapest rule that is so on average: a mix of options ("oracle:
+        mix"), by segment ("oracle: segments"), or linear in what is known of a request ("oracle: linear").
     option
         The one option that is used; None where there are several.
     spend, quality
@@ -48,14 +49,16 @@ class Line:
         Share of the spend that is compared with; None where that is 0.
     reaches
         In which share of the resampled pasts the mean quality reaches the bar. For the oracle: in which share
-        it is the same option.
+        it is the same option. For a rule: in which share one of its kind reaches the bar.
     in_order
         Mean cost and mean reward in the very order of the log; None where the estimator knows no order.
     one_run
         The ranges, of spend and of quality, that 95% of single runs on this past fall into; None where there
         are no runs.
     uses
-        Expected uses of each option.
+        Expected uses of each option; shares where there are no runs.
+    over_bar
+        Mean quality over the bar; None for a bar of 0.
     """
 
     name: str
@@ -68,6 +71,20 @@ class Line:
     in_order: tuple[float, float] | None
     one_run: tuple[tuple[float, float], tuple[float, float]] | None
     uses: dict[str, float]
+    over_bar: Estimate | None
+
+
+class Looked(NamedTuple):
+    """What policies and oracles that look at the request were run on.
+
+    `words` says what they know of a request, `requests` how many of these there are, `horizon` how many a run
+    has, and `effort` what was run.
+    """
+
+    words: str
+    requests: int
+    horizon: int
+    effort: Effort
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +117,8 @@ class Replay(Shown):
         What makes the numbers doubtful, and what is not known.
     effort
         Runs on the past, resampled pasts, and runs on each of these.
+    looked
+        What policies that look at the request were run on; None where there is nothing to look at.
     """
 
     source: str
@@ -117,6 +136,7 @@ class Replay(Shown):
     changes: tuple[Change, ...]
     warnings: tuple[str, ...]
     effort: Effort
+    looked: Looked | None = None
 
     @property
     def quality(self) -> Quality:
@@ -142,7 +162,8 @@ class Replay(Shown):
 
 def _row(line: Line) -> dict[str, Any]:
     row: dict[str, Any] = {"name": line.name, "kind": line.kind, "option": line.option}
-    for what, estimate in (("spend", line.spend), ("quality", line.quality), ("saving", line.saving)):
+    bands = ("spend", "quality", "saving", "over_bar")
+    for what, estimate in ((name, getattr(line, name)) for name in bands):
         for part in Estimate._fields:
             key = what if part == "value" else f"{what}_{part}"
             row[key] = None if estimate is None else getattr(estimate, part)

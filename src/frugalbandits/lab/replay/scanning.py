@@ -71,8 +71,13 @@ class Scan:
             if column not in self.columns:
                 raise InputError(f"{self.name}: {unknown_name('column', column, self.columns)}{hint}")
 
-    def frame(self, numbers: Iterable[str], others: Iterable[str] = ()) -> pl.DataFrame:
-        """Return columns, some of them as finite numbers and the others as text or as they are."""
+    def frame(
+        self, numbers: Iterable[str], others: Iterable[str] = (), rows: NDArray[np.int64] | None = None
+    ) -> pl.DataFrame:
+        """Return columns, some of them as finite numbers and the others as text or as they are.
+
+        `rows` are those of the file that are wanted, counted from 0, in the order that is wanted.
+        """
         import polars as pl
 
         wanted = list(dict.fromkeys(numbers))
@@ -81,16 +86,31 @@ class Scan:
                 raise InputError(
                     f"{self.name}: the column {column!r} has values of the type {self.columns[column]}"
                 )
-        parts = [self._number(column) for column in wanted]
+        parts = [*(self._number(column) for column in wanted), *map(pl.col, others)]
         try:
-            frame = self._lazy.select(*parts, *map(pl.col, others)).collect(engine="streaming")
+            frame = self._whole(parts) if rows is None else self._some(parts, rows)
         except pl.exceptions.PolarsError as error:
             raise InputError(f"cannot read {self.name}: {_first_line(error)}") from error
         if not frame.height:
             raise InputError(f"{self.name}: there are no rows")
         for column in wanted:
-            self.refuse(~frame[column].is_finite().fill_null(False), column, "is no finite number")
+            self.refuse(~frame[column].is_finite().fill_null(False), column, "is no finite number", rows)
         return frame
+
+    def _whole(self, parts: list[pl.Expr]) -> pl.DataFrame:
+        return self._lazy.select(*parts).collect(engine="streaming")
+
+    def _some(self, parts: list[pl.Expr], rows: NDArray[np.int64]) -> pl.DataFrame:
+        """Return parts of some rows, so that a large file need not fit into memory."""
+        import polars as pl
+
+        number = "row"
+        while number in self.columns:
+            number += "_"
+        wanted = pl.LazyFrame({number: np.sort(rows)}, schema={number: pl.UInt32})
+        numbered = self._lazy.with_row_index(number).join(wanted, on=number, how="semi")
+        found = numbered.select(number, *parts).collect(engine="streaming").sort(number)
+        return found.drop(number)[np.argsort(np.argsort(rows))]
 
     def _number(self, column: str) -> pl.Expr:
         import polars as pl
@@ -99,21 +119,26 @@ class Scan:
         text = given.str.strip_chars() if self.columns[column] == pl.String else given
         return text.cast(pl.Float64, strict=False)
 
-    def refuse(self, bad: pl.Series, column: str, trouble: str) -> None:
-        """Raise an error that names the first row, counted from 1 without a header, that is bad."""
+    def refuse(
+        self, bad: pl.Series, column: str, trouble: str, places: NDArray[np.int64] | None = None
+    ) -> None:
+        """Raise an error that names the first row, counted from 1 without a header, that is bad.
+
+        `places` has the rows of the file where they are not all there, in its order.
+        """
         rows = bad.arg_true()
         if rows.len():
-            row = int(rows[0])
+            row = int(rows[0]) if places is None else int(places[int(rows[0])])
             more = f" (and {rows.len() - 1:,} more)" if rows.len() > 1 else ""
             value = self._lazy.select(column).slice(row, 1).collect().item()
             raise InputError(f"{self.name}, row {row + 1:,}{more}: {column} is {value!r}, which {trouble}")
 
-    def names(self, frame: pl.DataFrame, column: str) -> pl.Series:
-        """Return a column as names, none of them missing or blank."""
+    def names(self, frame: pl.DataFrame, column: str, places: NDArray[np.int64] | None = None) -> pl.Series:
+        """Return a column as names, none of them missing or blank; `places` as for `refuse`."""
         import polars as pl
 
         names = frame[column].cast(pl.String).str.strip_chars()
-        self.refuse(names.is_null() | (names == ""), column, "is no name")
+        self.refuse(names.is_null() | (names == ""), column, "is no name", places)
         return names
 
     def moments(self, frame: pl.DataFrame, column: str) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from frugalbandits.lab.replay.estimating import Replays
 from frugalbandits.lab.replay.result import Line
 from frugalbandits.lab.text import counted, listed, readable
 
-__all__ = ["change_words", "warnings_of"]
+__all__ = ["change_words", "cut_short", "warnings_of"]
 
 
 def warnings_of(
@@ -38,14 +38,18 @@ def warnings_of(
         said.append(_what_drift_means(how))
     if not isinstance(past, Table):
         said += _beyond(past, lines)
-    if int(found.served.min()) < how.horizon:
-        short = float((found.served < how.horizon).mean())
-        said.append(
-            f"{100 * short:.1f}% of the runs came to the end of the log before {how.horizon:,} requests; "
-            "they count "
-            "by what they served"
-        )
-    return tuple(said)
+    return (*said, *cut_short(found, how.horizon))
+
+
+def cut_short(found: Replays, horizon: int) -> tuple[str, ...]:
+    """Say which share of the runs came to the end of the log too early."""
+    short = (found.served < horizon).mean() if found.served.size else 0.0
+    if not short:
+        return ()
+    return (
+        f"{100 * short:.1f}% of the runs came to the end of the log before {horizon:,} requests; they count "
+        "by what they served",
+    )
 
 
 def change_words(change: Change) -> str:
@@ -68,7 +72,7 @@ def _what_drift_means(how: Chosen) -> str:
 def _beyond(past: Past, lines: Sequence[Line]) -> list[str]:
     """Name the options that some policy would use more often than the log has rows of them."""
     policies = [line for line in lines if line.kind == "policy"]
-    most = {name: max(line.uses[name] for line in policies) for name in past.names}
+    most = {name: max((line.uses[name] for line in policies), default=0.0) for name in past.names}
     more = [
         f"{name} up to {readable(most[name])} times (rows: {count:,})"
         for name, count in zip(past.names, past.counts, strict=True)

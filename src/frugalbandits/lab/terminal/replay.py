@@ -16,6 +16,7 @@ __all__ = ["replay_table"]
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
 _HEADS = ("spend a request", "quality", "saving", "reaches the bar")
+_OVER = "quality over the bar"
 
 
 def replay_table(replay: Replay, width: int) -> Group:
@@ -27,7 +28,8 @@ def replay_table(replay: Replay, width: int) -> Group:
         f"[{readable(replay.bar.low)}, {readable(replay.bar.high)}]"
     )
     ordered = any(line.in_order is not None for line in replay.lines)
-    heads = (*_HEADS, *(("spend in order", "quality in order") if ordered else ()))
+    over = () if replay.looked is None else (_OVER,)
+    heads = (*_HEADS, *over, *(("spend in order", "quality in order") if ordered else ()))
     columns = [Column("", "name"), *map(Column, heads)]
     forms = [_rows(replay, ordered, *breaks) for breaks in ((" ", " "), ("\n", " "), ("\n", "\n"))]
     tables = (side_by_side(columns, rows, width, tight) for tight in (False, True) for rows in forms)
@@ -45,6 +47,8 @@ def _rows(replay: Replay, ordered: bool, before: str, within: str) -> list[list[
             _saving(line.saving, before, within),
             Text(_reaches(line)),
         ]
+        if replay.looked is not None:
+            row.append(Text(DASH) if line.over_bar is None else _band(line.over_bar, before, within))
         if ordered:
             row += [
                 Text(DASH if line.in_order is None else readable(value)) for value in line.in_order or (0, 0)
@@ -54,7 +58,8 @@ def _rows(replay: Replay, ordered: bool, before: str, within: str) -> list[list[
 
 
 def _name(line: Line) -> str:
-    return printable(f"{line.name}: {line.option}" if line.kind == "oracle" else line.name)
+    named = line.kind == "oracle" and line.option is not None
+    return printable(f"{line.name}: {line.option}" if named else line.name)
 
 
 def _reaches(line: Line) -> str:
@@ -77,6 +82,24 @@ def _saving(estimate: Estimate | None, before: str, within: str) -> Text:
     return text.append(f"{before}[{estimate.low:.0%},{within}{estimate.high:.0%}]", _DIM)
 
 
+def _looked(replay: Replay) -> list[str]:
+    """Say what is known of requests, who looks at it, and what was run."""
+    looked = replay.looked
+    if looked is None:
+        return []
+    rules = any(line.kind == "oracle" and line.option is None for line in replay.lines)
+    oracles = (
+        "; oracle: mix, segments and linear are the cheapest rules with the average at the bar that look at "
+        "nothing, at the segment and at all of it; for them it is the share in which such a rule is there"
+    )
+    return [
+        f"known of a request: {printable(looked.words)}; mix-cs and what looks at it hold the average over "
+        "requests at the bar, the others settle on one option that is good enough",
+        f"what looks was run over {counted(looked.horizon, 'request')} ({looked.effort.resamples} resampled "
+        f"pasts, {counted(looked.effort.repeats)} each){oracles if rules else ''}",
+    ]
+
+
 def _notes(replay: Replay) -> list[RenderableType]:
     effort = replay.effort
     told = [
@@ -89,7 +112,7 @@ def _notes(replay: Replay) -> list[RenderableType]:
         "for "
         "the oracle the share in which the cheapest good-enough option is the same",
     ]
-    said: list[RenderableType] = [Text(words, _DIM) for words in told]
+    said: list[RenderableType] = [Text(words, _DIM) for words in [*told, *_looked(replay)]]
     if not replay.changes:
         said.append(Text("no drift was found (1% false alarms over all options)", _DIM))
     if replay.warnings:
