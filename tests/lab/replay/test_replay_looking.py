@@ -109,12 +109,13 @@ def test_a_replay_in_order_is_a_policy_that_never_met_the_other_rows(seed: int, 
         if len(seen) == 40:
             break
         tried = type(own)(*(part.copy() if isinstance(part, np.ndarray) else part for part in own))
-        usable = np.ones(problem.options, np.bool_)
-        made = policy.choose(tried, problem.encoded[request], costs, usable, draws)
+        usable, floors = np.ones(problem.options, np.bool_), np.zeros(problem.options)
+        made = policy.choose(tried, problem.encoded[request], costs, usable, draws, floors)
         if matched and choice[request] != made.arm:
             continue
         own = tried
-        policy.learn(own, problem.encoded[request], made.arm, made.propensity, pairs[made.arm, request, 0])
+        reward = pairs[made.arm, request, 0]
+        policy.learn(own, problem.encoded[request], made.arm, made.propensity, reward, floors)
         seen.append(pairs[made.arm, request])
     assert served == len(seen) == uses.sum()
     assert sums == pytest.approx(np.sum(seen, axis=0))
@@ -123,12 +124,12 @@ def test_a_replay_in_order_is_a_policy_that_never_met_the_other_rows(seed: int, 
 
 
 @inlined
-def choose_what_is_none(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
+def choose_what_is_none(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     return Choice(7, 1.0, True)
 
 
 @inlined
-def learn_nothing(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
+def learn_nothing(state: Any, phi: Any, arm: int, propensity: float, reward: float, floors: Any) -> None:
     return
 
 

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from frugalbandits.core.contextual.contract import Choice, ContextualPolicy
 from frugalbandits.core.jit import specialised
 
-__all__ = ["WANTED", "Books", "Drive", "Population", "Streams", "drive", "drive_of", "new_books"]
+__all__ = [
+    "WANTED",
+    "Books",
+    "Drive",
+    "Population",
+    "Streams",
+    "choose",
+    "drive",
+    "drive_of",
+    "learn",
+    "new_books",
+]
 
 Drive = Callable[..., Any]
 
@@ -67,12 +78,12 @@ def new_books(times: NDArray[np.int64], segments: int, options: int) -> Books:
 
 def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any, floors: Any) -> Choice:
     """Return which option takes this query."""
-    raise AssertionError("drive is a template: use drive_of(policy)")
+    raise AssertionError("drive is a template: it is specialised to a policy")
 
 
 def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float, floors: Any) -> None:
     """Fold in one reward."""
-    raise AssertionError("drive is a template: use drive_of(policy)")
+    raise AssertionError("drive is a template: it is specialised to a policy")
 
 
 def drive(

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.contextual.contract import Choice, ContextualPolicy
+from frugalbandits.core.contextual.contract import ContextualPolicy
 from frugalbandits.core.jit import specialised
 from frugalbandits.errors import InputError
 from frugalbandits.lab.contextual import Oracle
+from frugalbandits.lab.contextual.driver import choose, learn
 from frugalbandits.lab.driver import prepare
 from frugalbandits.lab.replay.data import Floats, Table
 from frugalbandits.lab.replay.driver import MATCHED, Source
@@ -83,19 +84,6 @@ def _rebuilt(part: Any, views: Any) -> Any:
     return part
 
 
-# Stand for the functions of the policy that the driver is specialised to.
-
-
-def choose(state: Any, phi: Any, costs: Any, usable: Any, rng: Any) -> Choice:
-    """Return which option takes this request."""
-    raise AssertionError("drive is a template: use drive_of(policy)")
-
-
-def learn(state: Any, phi: Any, arm: int, propensity: float, reward: float) -> None:
-    """Fold in one reward."""
-    raise AssertionError("drive is a template: use drive_of(policy)")
-
-
 def drive(
     state: Any,
     buffer: NDArray[np.uint8],
@@ -116,7 +104,7 @@ def drive(
     kind, pairs, rows, starts, _, choice, _ = source
     matched = kind == MATCHED
     options = len(costs)
-    usable = np.ones(options, np.bool_)
+    usable, floors = np.ones(options, np.bool_), np.zeros(options)
     before = buffer.copy()
     quality = 0.0
     spend = 0.0
@@ -126,7 +114,7 @@ def drive(
             break
         if matched:
             before[:] = buffer
-        made = choose(state, encoded[request], costs, usable, rng)
+        made = choose(state, encoded[request], costs, usable, rng, floors)
         arm = made.arm
         if arm < 0 or arm >= options:
             return -1
@@ -134,7 +122,7 @@ def drive(
             buffer[:] = before
             continue
         row = request if matched else starts[arm] + request
-        learn(state, encoded[request], arm, made.propensity, pairs[row, 0])
+        learn(state, encoded[request], arm, made.propensity, pairs[row, 0], floors)
         uses[arm] += 1
         quality += pairs[row, 0]
         spend += pairs[row, 1]
