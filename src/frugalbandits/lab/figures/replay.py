@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from frugalbandits.core.contextual.registry import contextual_title
 from frugalbandits.lab.figures.style import (
     GREEN,
     INK,
@@ -87,7 +88,8 @@ def plot_replay(replay: Replay) -> Figure:
 def _label(line: Line) -> str:
     if line.kind == "oracle" and line.option is not None:
         return literal(f"oracle: {shortened(line.option or '', _LONGEST_NAME, '…')}")
-    return literal(title(line.name))
+    known = title(line.name)
+    return literal(known if known != line.name else contextual_title(line.name))
 
 
 def _handle(colour: str, mark: str) -> Line2D:
