@@ -333,7 +333,7 @@ def test_a_session_that_looks_at_queries(server, page):
     server.call("PUT", "/v1/sessions/routes", {**SHOP, "context": context})
     page.open(server, "/sessions/routes")
     page.wait_for("#headline", "no reward was told yet")
-    assert page.tile("Quality reached") == "–"
+    assert page.tile("Quality reached") == "\u2013"
     asks = [
         {"op": "ask", "session": "routes", "context": {"segment": name, "features": [place / 20]}}
         for place in range(20)
