@@ -43,6 +43,25 @@ def test_a_session_goes_out_and_in() -> None:
     assert fb.Session.from_json(good("sessions", "export", "again")).decisions == 1235
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_so_does_one_that_looks_at_queries(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    routes = fb.ContextualSession({"small": 0.2, "large": 3.0}, 0.05, fb.Segments(["chat", "code"]), seed=0)
+    for segment in ("chat", "code") * 10:
+        routes.tell(routes.ask(segment).id, 1.0)
+    routes.save("routes.json")
+    good("sessions", "import", "routes.json", "--name", "routes")
+    rows = {row["name"]: row for row in json.loads(good("sessions", "list", "--json"))["sessions"]}
+    assert (rows["routes"]["decisions"], rows["routes"]["told"]) == (20, 20)
+    told = json.loads(good("sessions", "show", "routes", "--json"))["session"]
+    assert {each["name"] for each in told["segments"]} == {"chat", "code"}
+    assert fb.ContextualSession.from_json(good("sessions", "export", "routes")).decisions == 20
+    Path("other.json").write_text("{}", encoding="utf-8")
+    assert "not a session state" in refused("sessions", "import", "other.json", "--name", "other")
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = good("sessions", "show", "routes")
+    assert "code" in shown and max(map(len, shown.splitlines())) <= width, shown
+
+
 def test_what_is_not_there_is_refused_and_nothing_is_made() -> None:
     assert "no session is called 'none'" in refused("sessions", "show", "none")
     assert "no token is called 'none'" in refused("token", "revoke", "none")
