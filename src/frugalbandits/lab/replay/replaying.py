@@ -24,7 +24,7 @@ from frugalbandits.lab.replay.data import Log, Past, Table
 from frugalbandits.lab.replay.drift import find_changes
 from frugalbandits.lab.replay.estimating import Batches, Effort, Job, effort_for, run_replays
 from frugalbandits.lab.replay.lines import Happened, Played, bar_of, lines_of
-from frugalbandits.lab.replay.looks import label_of, look
+from frugalbandits.lab.replay.lookers import label_of, look
 from frugalbandits.lab.replay.queries import Queries, Wanted, read_queries, wanted_of
 from frugalbandits.lab.replay.reading import Columns, read_past
 from frugalbandits.lab.replay.result import Replay
