@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+import frugalbandits as fb
 from frugalbandits.stores import LAPSING, Entry, Fact, Store, open_store
 
 
@@ -151,3 +154,24 @@ def acknowledged(output: bytes) -> list[tuple[str, str, int, str]]:
     lines = output.decode().split("\n")[:-1]
     parts = [line.split(" ") for line in lines if line != "ready"]
     return [(session, key, int(seq), what) for session, key, seq, what in parts]
+
+
+def told_again(session: Any, told: str, forgotten: str, waiting: str, state: Callable[[], Any]) -> None:
+    """Tell what was told again, which changes nothing, and something else, which is a conflict each time.
+
+    The first decision was told the reward 1.0 and the cost 0.5, the second was forgotten.
+    """
+    before = state()
+    session.tell(told, 1.0)
+    session.tell(told, cost=0.5)
+    session.forget(forgotten)
+    for wrong, words in (
+        (lambda: session.tell(told, 0.0), "told before, with the reward 1.0"),
+        (lambda: session.tell(told, cost=0.4), "cost of the decision was told before, as 0.5"),
+        (lambda: session.tell(forgotten, 1.0), "forgotten before"),
+        (lambda: session.forget(told), "told before, with the reward"),
+        (lambda: session.tell_many({waiting: 1.0, told: 0.5}), "told before"),
+    ):
+        with pytest.raises(fb.Conflict, match=words):
+            wrong()
+        assert state() == before

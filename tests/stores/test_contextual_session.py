@@ -20,7 +20,7 @@ from frugalbandits.stores import contextual_folding, following, keeping, open_st
 from frugalbandits.stores.contextual_session import StoredContextualSession
 from frugalbandits.stores.kinds import keep_session, open_session
 from frugalbandits.stores.session import StoredSession
-from store_harness import eventually, in_threads
+from store_harness import eventually, in_threads, told_again
 
 CONTEXT = fb.Segments(["easy", "hard"]) + fb.Features(2)
 QUERY = ("easy", [0.0, 1.0])
@@ -94,20 +94,7 @@ def test_the_same_again_is_the_same_and_another_is_a_conflict(address, snapshot)
         if snapshot:
             session.snapshot()
     with routes(address) as session:
-        before = session._dumped()
-        session.tell(one.id, 1.0)
-        session.tell(one.id, cost=0.5)
-        session.forget(two.id)
-        for wrong, words in (
-            (lambda: session.tell(one.id, 0.0), "told before, with the reward 1.0"),
-            (lambda: session.tell(one.id, cost=0.4), "cost of the decision was told before, as 0.5"),
-            (lambda: session.tell(two.id, 1.0), "forgotten before"),
-            (lambda: session.forget(one.id), "told before, with the reward"),
-            (lambda: session.tell_many({three.id: 1.0, one.id: 0.5}), "told before"),
-        ):
-            with pytest.raises(fb.Conflict, match=words):
-                wrong()
-            assert session._dumped() == before
+        told_again(session, one.id, two.id, three.id, lambda: session._dumped())
         session.tell_many({three.id: {"reward": 1.0, "cost": 0.1}})
         found = session.explain()
         assert found.spent == pytest.approx(0.5 + 0.2 + 0.1) and found.told == 2 and found.pending == 0

@@ -13,6 +13,7 @@ import pytest
 import frugalbandits as fb
 from frugalbandits.stores import keeping, open_store
 from frugalbandits.stores.session import StoredSession
+from store_harness import told_again
 
 COSTS = {"small": 0.2, "medium": 1.0, "large": 3.0}
 
@@ -82,20 +83,7 @@ def test_the_same_again_is_the_same_and_another_is_a_conflict(address, snapshot)
         if snapshot:
             session.snapshot()
     with shop(address) as session:
-        before = session.explain()
-        session.tell(one.id, 1.0)
-        session.tell(one.id, cost=0.5)
-        session.forget(two.id)
-        for wrong, words in (
-            (lambda: session.tell(one.id, 0.0), "told before, with the reward 1.0"),
-            (lambda: session.tell(one.id, cost=0.4), "cost of the decision was told before, as 0.5"),
-            (lambda: session.tell(two.id, 1.0), "forgotten before"),
-            (lambda: session.forget(one.id), "told before, with the reward"),
-            (lambda: session.tell_many({three.id: 1.0, one.id: 0.5}), "told before"),
-        ):
-            with pytest.raises(fb.Conflict, match=words):
-                wrong()
-            assert session.explain() == before
+        told_again(session, one.id, two.id, three.id, lambda: session.explain())
         with pytest.raises(fb.ToldBefore, match="stands twice"):
             session.tell_many([(three.id, 1.0), (three.id, 1.0)])
         session.tell_many({three.id: {"reward": 1.0, "cost": 0.1}})
