@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 
 import litellm
@@ -206,6 +207,33 @@ def test_a_job_that_breaks_is_logged_and_the_next_one_runs(caplog):
     assert behind.flush(10.0) and done.is_set()
     until(lambda: "a job behind the scenes failed" in caplog.text)
     behind.close()
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["plainly", "in a loop"])
+def test_what_is_not_done_when_it_closes_is_dropped(inside):
+    """Nothing is left behind that the interpreter would complain of later: warnings are errors here."""
+    behind, busy, gate, done = Backstage(), threading.Event(), threading.Event(), []
+
+    async def hold():
+        busy.set()
+        gate.wait(10.0)  # keeps the loop itself, so that none of the others begins before
+
+    async def last():
+        await asyncio.sleep(60.0)
+        done.append(1)
+
+    async def close():
+        behind.close()
+
+    behind.submit(hold)
+    assert busy.wait(10.0)
+    for _ in range(5):
+        behind.submit(last)
+    threading.Timer(0.2, gate.set).start()
+    asyncio.run(close()) if inside else behind.close()
+    assert behind.flush(10.0)
+    gc.collect()
+    assert not done
 
 
 def test_the_event_loop_does_not_wait_for_a_service(async_house):

@@ -139,9 +139,10 @@ def export(
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a session as a file that fb.Session.load, or fb.ContextualSession.load, reads.
+    """Write a session as a file that `load` reads.
 
-    Decisions that wait for feedback are given up in it.
+    That is fb.Session.load, or fb.ContextualSession.load for one that looks at queries. Decisions that wait
+    for feedback are given up in it.
     """
     if out is not None:
         check_writable(out)

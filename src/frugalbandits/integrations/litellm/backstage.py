@@ -56,17 +56,18 @@ class Backstage:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="frugalbandits-litellm", daemon=True
+                    target=_run, args=(self._loop,), name="frugalbandits-litellm", daemon=True
                 )
                 self._thread.start()
             return self._loop
 
     def submit(self, job: Callable[[], Coroutine[Any, Any, None]]) -> bool:
         """Run a job soon; tell whether it was taken: it is not where too many wait already."""
-        loop = self._running()
+        self._running()
         with self._quiet:
             if len(self._jobs) >= MOST:
                 return False
+            loop = self._running()  # again: it may have been closed a moment ago
             future = asyncio.run_coroutine_threadsafe(job(), loop)
             self._jobs.add(future)
         future.add_done_callback(self._done)
@@ -108,16 +109,29 @@ class Backstage:
             return self._quiet.wait_for(lambda: not self._jobs, timeout)
 
     def close(self) -> None:
-        """End the thread; what has not begun is dropped."""
-        with self._lock:
+        """End the thread; what is not done is dropped."""
+        with self._quiet, self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
         if loop is None or thread is None:
             return
         loop.call_soon_threadsafe(loop.stop)
         thread.join(5.0)
-        if not thread.is_alive():
-            loop.close()
         self._pool.shutdown(wait=False)
         self._front.shutdown(wait=False)
         self._make_pools()
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped; what is left then is dropped, and the loop closed."""
+    loop.run_forever()
+    loop.run_until_complete(_drop_the_others())
+    loop.close()
+
+
+async def _drop_the_others() -> None:
+    """Cancel all other tasks of this loop, and wait until they have ended."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
