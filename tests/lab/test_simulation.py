@@ -132,7 +132,7 @@ def test_an_error_in_the_callback_stops_the_simulation():
 def test_runs_that_have_begun_are_stopped_too():
     """To the end, these runs would take a month."""
     problem = fb.instance("movielens", alpha=0.3)
-    # Compiled before: an interrupt that meets the compiler in a callback of its own is lost.
+    # Compiled before, so that what is interrupted are the runs.
     fb.simulate(problem, "ts-cs", 100, runs=1)
 
     def interrupt():
