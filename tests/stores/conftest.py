@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +16,31 @@ from store_harness import Place
 
 KINDS = ("memory", "sqlite", "postgres")
 _numbers = itertools.count(1)
+
+
+# All that tells the time to sessions in stores.
+CLOCKS = (
+    "core.contextual.desk",
+    "core.session.handing",
+    "stores.contextual_session",
+    "stores.following",
+    "stores.session",
+)
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/decisions.db"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands until it is moved."""
+    hands = SimpleNamespace(now=1e9)
+    fake = SimpleNamespace(time=lambda: hands.now, monotonic=time.monotonic)
+    for module in CLOCKS:
+        monkeypatch.setattr(f"frugalbandits.{module}.time", fake)
+    return hands
 
 
 @pytest.fixture(scope="session")

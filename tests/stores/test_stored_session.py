@@ -6,7 +6,6 @@ import copy
 import pickle
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 
@@ -16,21 +15,6 @@ from frugalbandits.stores.session import StoredSession
 from store_harness import told_again
 
 COSTS = {"small": 0.2, "medium": 1.0, "large": 3.0}
-
-
-@pytest.fixture
-def address(tmp_path):
-    return f"sqlite:///{tmp_path}/decisions.db"
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that stands until it is moved."""
-    hands = SimpleNamespace(now=1e9)
-    fake = SimpleNamespace(time=lambda: hands.now, monotonic=time.monotonic)
-    for module in ("core.session.handing", "stores.session", "stores.following"):
-        monkeypatch.setattr(f"frugalbandits.{module}.time", fake)
-    return hands
 
 
 def shop(store, **settings):

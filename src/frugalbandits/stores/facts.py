@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.contextual.accounts import Waiter
+from frugalbandits.core.contextual.context import plain_context
 from frugalbandits.core.contextual.session import ContextualSession
-from frugalbandits.core.contextual.stored import context_to_dict
 from frugalbandits.core.quality import quality_to_dict
 from frugalbandits.core.session import Session
 from frugalbandits.core.session.stored import dump_policy
@@ -74,7 +74,7 @@ def contextual_settings_of(session: ContextualSession) -> dict[str, Any]:
     return {
         "options": [[name, cost] for name, cost in zip(session._names, session._costs, strict=True)],
         "quality": quality_to_dict(session._quality),
-        "context": context_to_dict(session.context),
+        "context": plain_context(session.context),
         "policy": session._label,
         "memory": session._memory,
         "time_to_live": session._time_to_live,

@@ -37,7 +37,7 @@ from frugalbandits.core.session.terms import RETIRED, STANDINGS, Terms
 from frugalbandits.core.session.waiting import duration
 from frugalbandits.errors import InputError, StateFormatError, unknown_name
 
-__all__ = ["FORMAT", "context_to_dict", "read_into", "written"]
+__all__ = ["FORMAT", "read_into", "written"]
 
 FORMAT = "frugalbandits-contextual-session"
 VERSION = 2  # since 2 a decision that waits has its floors
@@ -55,7 +55,7 @@ def written(desk: Desk) -> str:
         "costs": list(desk._costs),
         "standing": [STANDINGS[each] for each in desk._standing],
         "quality": quality_to_dict(desk._quality),
-        "context": context_to_dict(desk._context),
+        "context": _context_to_dict(desk._context),
         "segments": list(desk._encoder.names),
         "policy": {
             "name": desk._label,
@@ -100,12 +100,12 @@ def _account_to_list(account: Account) -> list[Any]:
     ]
 
 
-def context_to_dict(context: Context) -> dict[str, Any]:
+def _context_to_dict(context: Context) -> dict[str, Any]:
     """Return what a session looks at as plain values."""
     if isinstance(context, Joined):
         parts = {
-            "segments": context_to_dict(context.segments),
-            "features": context_to_dict(context.features),
+            "segments": _context_to_dict(context.segments),
+            "features": _context_to_dict(context.features),
         }
         return {"kind": "Joined", **parts}
     return {"kind": type(context).__name__, **dataclasses.asdict(context)}
