@@ -41,7 +41,7 @@ def main() -> None:
         _write_moving(folder / f"moving-v{version}-{name}.json", name)
     _write_result(folder / "result-v1.npz")
     for bar in ("relative-to-best:0.05", "relative-to:large:0.1", "at-least:0.8", "at-least:0.97"):
-        _write_contextual(folder / f"contextual-v2-{bar.replace(':', '-')}.json", bar)
+        _write_contextual(folder / f"contextual-v3-{bar.replace(':', '-')}.json", bar)
 
 
 def _write_contextual(path: Path, bar: str) -> None:

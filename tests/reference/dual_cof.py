@@ -8,9 +8,12 @@ import numpy as np
 
 
 class DualCOF:
-    """`bar` is ("best", a), ("option", a, k) or ("level", v); draws come from outside."""
+    """`bar` is ("best", a), ("option", a, k) or ("level", v); draws come from outside.
 
-    def __init__(self, costs, bar, width, features):
+    All decisions are wanted until `all_until` rewards.
+    """
+
+    def __init__(self, costs, bar, width, features, all_until=1000):
         self.c = np.array(costs, float)
         self.unit = self.c.max() - self.c.min() or 1.0
         self.c = self.c / self.unit
@@ -25,6 +28,9 @@ class DualCOF:
         self.asked, self.rate, self.floor = np.zeros(self.K), np.zeros(self.K), np.zeros(self.K)
         self.queries = []
         self.rewards = []
+        self.stand = []  # decisions that each reward stands for
+        self.all_until, self.w, self.dark = all_until, 1.0, 0
+        self.handed, self.heard = [0.0, 0.0], [0.0, 0.0]  # decisions and rewards: not wanted, wanted
         self.spent = self.drift = self.debt = 0.0
         first = (np.median(costs) - min(costs)) / self.unit / 0.2
         self.first = self.log_price = math.log(min(max(first, 0.05), 5.0))
@@ -119,16 +125,27 @@ class DualCOF:
             self.B = self.keep * (w @ self.q) / w.sum()
         price = self.price_at(self.q, self.B)
         if price > 0:
-            told = len(self.rewards)
-            cap = 10.0 if self.bar_rule[0] == "level" else min(10.0, 1 + told / 5000)
+            known = max(len(self.rewards), len(self.queries) / 4)
+            cap = 10.0 if self.bar_rule[0] == "level" else min(10.0, 1 + known / 5000)
             low = self.first_price(self.q)
             self.limits = (math.log(0.02 * (min(low, price) if low > 0 else price)), math.log(cap * price))
         else:
             self.limits = (self.first - 5, self.first + 5)
         self.set_rates()
+        if len(self.rewards) > self.all_until:
+            w = max(self.all_until / len(self.rewards), 0.05, 2.5 * self.rate.sum())
+            self.w = min(w + 0.9 * (1 - w) * self.anyway(), 1.0)
+        else:
+            self.w = 1.0
+
+    def anyway(self):
+        """How often what is not wanted is told, over how often what is wanted is."""
+        if not self.handed[0] or not self.heard[1]:
+            return 0.0
+        return min(self.heard[0] / self.handed[0] / (self.heard[1] / self.handed[1]), 1.0)
 
     def set_rates(self):
-        K, told, seen = self.K, max(len(self.rewards), 1), max(len(self.queries), 1)
+        K, told, seen = self.K, max(sum(self.stand), 1), max(len(self.queries), 1)
         if self.bar_rule[0] == "level":
             self.rate = np.full(K, 2.0**-20 / K)
             return
@@ -193,20 +210,28 @@ class DualCOF:
                 s = math.sqrt(self.var(k) * (phi @ self.inverse[k] @ phi))
                 score[k] = costs[k] / self.unit - lam * (expected[k] + 0.5 * s * normals[k])
         greedy = int(np.argmin(score))
-        self.floor = np.where(usable, self.rate, 0.0)
-        open_to = [k for k in range(self.K) if usable[k] and self.may_reach(k)] if self.debt >= 100 else []
+        rate = np.where(usable, self.rate, 0.0)
+        trust = 100 + (0.5 * self.B * self.dark if self.bar_rule[0] == "level" else 0.0)
+        open_to = [k for k in range(self.K) if usable[k] and self.may_reach(k)] if self.debt >= trust else []
         if self.bar_rule[0] == "level" and open_to:
             seen = [each["sum"] / each["n"] if each["n"] else 1.0 for each in self.blind]
             arm, p = max(open_to, key=lambda k: (seen[k], -self.c[k])), 1.0
+        elif coin >= self.w:
+            arm, p = greedy, UNWANTED
         else:
-            below = np.cumsum(self.floor)
+            below = np.cumsum(rate)
             forced = [k for k in range(self.K) if usable[k] and coin < below[k]]
             arm = forced[0] if forced else greedy
-            p = min(self.floor[arm] + (1 - self.floor.sum() if arm == greedy else 0.0), 1 - 2.0**-20)
+            p = min((rate[arm] + (self.w - rate.sum() if arm == greedy else 0.0)) / self.w, 1 - 2.0**-19)
+        self.handed[int(p != UNWANTED)] += 1
+        if self.handed[0] >= 2000:
+            self.handed = [each / 2 for each in self.handed]
+            self.heard = [each / 2 for each in self.heard]
         self.asked[arm] += 1
         self.spent += costs[arm] / self.unit
         if told and p < 1:
-            owed = (self.B * told - sum(self.rewards)) / 5000
+            owed = sum(n * (self.B - r) for n, r in zip(self.stand, self.rewards, strict=True)) / 5000
+            owed *= max(told / sum(self.stand), 0.5)
             step = max(0.05, min(0.5, 1 / math.sqrt(told)))
             missing = self.B - expected[arm] - self.drift + min(max(owed, -0.01), 0.03)
             self.log_price = min(max(self.log_price + step * missing, self.limits[0]), self.limits[1])
@@ -217,8 +242,14 @@ class DualCOF:
         expected = self.m(phi)
         surprise = reward - expected[arm]
         if p > 0:
+            if not self.rewards:
+                self.dark = len(self.queries) - 1
+            self.heard[int(p != UNWANTED)] += 1
+            own = 0.5 <= p < UNWANTED
+            self.stand.append(1 + (1 - self.anyway()) * (1 - self.w) / self.w / p if own else 1.0)
             self.rewards.append(reward)
-            self.drift += max(1 / len(self.rewards), 0.01) * (surprise - self.drift)
+            share = self.stand[-1] / sum(self.stand)
+            self.drift += max(share, 0.01 * min(share * len(self.rewards), 5)) * (surprise - self.drift)
             for k in range(self.K):
                 e, var = floors[k], self.var(k)
                 if e > 0:
@@ -245,3 +276,4 @@ class DualCOF:
 
 
 SURE = 0.12
+UNWANTED = 1 - 2.0**-20

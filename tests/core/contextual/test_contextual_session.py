@@ -254,8 +254,8 @@ def test_other_texts_are_no_sessions():
     for text in ("", "{}", made().to_json()[:-20], fb.Session(COSTS, 0.1).to_json()):
         with pytest.raises(fb.StateFormatError):
             fb.ContextualSession.from_json(text)
-    later = made().to_json().replace('"version": 2', '"version": 3')
-    with pytest.raises(fb.StateFormatError, match="reads up to 2"):
+    later = made().to_json().replace('"version": 3', '"version": 4')
+    with pytest.raises(fb.StateFormatError, match="reads up to 3"):
         fb.ContextualSession.from_json(later)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextual_harness import POLICY, World, made_world, run, setting_for
-from frugalbandits.core.contextual.dual_cof import algorithm, model
+from frugalbandits.core.contextual.dual_cof import algorithm, model, wanting
 from frugalbandits.core.contextual.dual_cof import state as fields
 from frugalbandits.core.jit import machine_code
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, RelativeToBest
@@ -43,11 +43,15 @@ class Draws:
 
 @pytest.mark.parametrize("quality, rule", BARS)
 @pytest.mark.parametrize("late", [0, 7])
-def test_every_decision_is_that_of_the_plain_reference(quality, rule, late):
+@pytest.mark.parametrize("told", ["all", "wanted", "some of it"])
+def test_every_decision_is_that_of_the_plain_reference(quality, rule, late, told, monkeypatch):
+    # Soon not all are wanted.
+    if told != "all":
+        monkeypatch.setattr(wanting, "ALL", 60.0)
     world = made_world(3, options=3)
     setting = setting_for(world, quality)
     state = POLICY.start(setting)
-    plain = Plain(world.costs, (*rule, setting.reference), setting.width, setting.features)
+    plain = Plain(world.costs, (*rule, setting.reference), setting.width, setting.features, wanting.ALL)
     rng, waiting = np.random.default_rng(5), []
     for t in range(350):
         phi = world.queries[rng.integers(len(world.queries))]
@@ -56,15 +60,19 @@ def test_every_decision_is_that_of_the_plain_reference(quality, rule, late):
             usable[rng.integers(3)] = False
         costs = world.costs * rng.uniform(0.8, 1.2) if t % 5 == 0 else world.costs
         draws = Draws(t)
-        arm, propensity, _ = algorithm.choose(state, phi, costs, usable, draws, floors := np.zeros(3))
+        arm, propensity, wanted = algorithm.choose(state, phi, costs, usable, draws, floors := np.zeros(3))
         known = plain.choose(phi, costs, usable, draws.normals, draws.coins[0])
         assert (arm, pytest.approx(propensity)) == known, t
         # Half of the feedback is bad luck, so that a level is missed and decisions turn blind.
-        waiting.append((phi, arm, propensity, float(rng.random() < 0.5), floors))
+        if wanted or told == "all" or (told == "some of it" and t % 3 == 0):
+            waiting.append((phi, arm, propensity, float(rng.random() < 0.5), floors))
         if len(waiting) > late and t % 4:
-            told = waiting.pop(rng.integers(len(waiting)))
-            algorithm.learn(state, *told)
-            plain.learn(*told)
+            heard = waiting.pop(rng.integers(len(waiting)))
+            algorithm.learn(state, *heard)
+            plain.learn(*heard)
+    assert (plain.handed[0] > 30) == (told != "all")
+    assert plain.handed[0] == state.numbers[fields.OTHER]
+    assert sum(plain.stand) == pytest.approx(state.numbers[fields.STOOD])
     assert math.exp(plain.log_price) == pytest.approx(math.exp(state.numbers[fields.PRICE]))
     assert plain.debt == pytest.approx(state.numbers[fields.DEBT])
 
@@ -234,3 +242,27 @@ def test_options_that_stay_keep_what_was_seen_of_them():
     back = POLICY.carried(more, setting_for(world, RelativeToBest(0.05)), [0, 1, 2])
     np.testing.assert_allclose(back.theta, state.theta, rtol=1e-9)
     assert not more.gram[3].any()
+
+
+@pytest.mark.parametrize("factor", [0.01, 3.0])
+def test_other_units_of_cost_change_no_decision(factor):
+    world = made_world(2, options=3)
+    state = POLICY.start(setting_for(world, RelativeToBest(0.05)))
+    run(state, world, 300, 0)
+    setting = setting_for(world, RelativeToBest(0.05))._replace(costs=factor * world.costs)
+    other = POLICY.carried(state, setting, [0, 1, 2])
+    same = POLICY.carried(state, setting_for(world, RelativeToBest(0.05)), [0, 1, 2])
+    assert math.exp(other.numbers[fields.PRICE]) == pytest.approx(math.exp(same.numbers[fields.PRICE]))
+    np.testing.assert_array_equal(
+        run(other, world._replace(costs=factor * world.costs), 300, 1)[0], run(same, world, 300, 1)[0]
+    )
+
+
+def test_a_price_of_one_option_alone_leaves_lambda_where_it_was():
+    world = made_world(2, options=3)
+    state = POLICY.start(setting_for(world, RelativeToBest(0.05)))
+    run(state, world, 300, 0)
+    costs = world.costs * np.array([1.0, 1.0, 0.7])
+    moved = POLICY.carried(state, setting_for(world, RelativeToBest(0.05))._replace(costs=costs), [0, 1, 2])
+    price = math.exp(state.numbers[fields.PRICE]) * state.unit
+    assert math.exp(moved.numbers[fields.PRICE]) * moved.unit == pytest.approx(price)

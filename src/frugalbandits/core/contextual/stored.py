@@ -40,7 +40,7 @@ from frugalbandits.errors import InputError, StateFormatError, unknown_name
 __all__ = ["FORMAT", "read_into", "written"]
 
 FORMAT = "frugalbandits-contextual-session"
-VERSION = 2  # since 2 a decision that waits has its floors
+VERSION = 3  # since 2 a decision that waits has its floors; since 3 DualCOF knows what it wants to hear of
 _MUCH = 1e300
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Segments, Features, TextFeatures)}
 
@@ -158,6 +158,8 @@ def read_into(desk: Desk, text: str, policy: ContextualPolicy | None) -> None:
     desk._state = made.start(desk._setting)
     if data["version"] == 1:
         data = _from_version_1(desk, data)
+    if data["version"] <= 2:
+        data = {**data, "state": made.from_version_2(parts_of("state", data.get("state")))}
     _fill(desk, data.get("state"))
     load_random(desk._rng, data.get("random"))
     desk._next = decisions

@@ -35,13 +35,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalbandits.core.contextual.contract import Beliefs, Choice, ContextualPolicy, ContextualSetting
-from frugalbandits.core.contextual.dual_cof.bar import TINY, look_around, variance
-from frugalbandits.core.contextual.dual_cof.caution import TRUST, blind_choice, count_blind, doubt
+from frugalbandits.core.contextual.dual_cof.bar import look_around, variance
+from frugalbandits.core.contextual.dual_cof.caution import blind_choice, count_blind, doubt, trust
 from frugalbandits.core.contextual.dual_cof.changes import (
     carried_state,
     contradiction,
     widened_state,
     without_floors,
+    without_wishes,
 )
 from frugalbandits.core.contextual.dual_cof.model import (
     add_to,
@@ -59,6 +60,7 @@ from frugalbandits.core.contextual.dual_cof.state import (
     BLIND,
     BLIND_SUM,
     CLOCK,
+    DARK,
     DEBT,
     DRIFT,
     DUE,
@@ -80,12 +82,22 @@ from frugalbandits.core.contextual.dual_cof.state import (
     SEEN,
     SPENT,
     SQUARES,
+    STOOD,
     SUM,
     TOLD,
     UPDATES,
+    WANTED,
     WEIGHT,
     DualCOFState,
     new_state,
+)
+from frugalbandits.core.contextual.dual_cof.wanting import (
+    TINY,
+    UNWANTED,
+    count_handed,
+    count_told,
+    owing,
+    stands_for,
 )
 from frugalbandits.core.contract import copied
 from frugalbandits.core.jit import compiled, inner
@@ -97,6 +109,7 @@ Floats = NDArray[np.float64]
 EXACT = 4096  # updates of rank one, after which inverses are computed anew
 STEPS = (0.05, 0.5)  # of ln lambda for a unit of quality: at last, and at first
 RECENT = 0.01  # the weight of the newest surprise in the recent mean of them
+MUCH = 5.0  # times that, at most, for one that stands for many
 REPAID = 5000.0  # decisions over which what is missing of the bar so far is made up for
 TAKEN = 0.03  # at most by which the bar is raised for that; and lowered for what is more than was wanted
 GIVEN = 0.01
@@ -137,7 +150,7 @@ def fade(state: Any) -> None:
         scale(arms[row], left)
     for row in (NOISE, FORCE):  # squares of weights
         scale(arms[row], left * left)
-    for entry in (SEEN, HEARD, SUM, SQUARES, SPENT):
+    for entry in (SEEN, HEARD, STOOD, SUM, SQUARES, SPENT):
         numbers[entry] *= left
     numbers[DUE] = 0.0
     solve_all(state)
@@ -166,7 +179,7 @@ def decide(
     """Return which option takes this query with which propensity, and put the floors down; all else stays."""
     spread = spreads(state.inverse, phi)
     options = len(expected)
-    price = math.exp(state.numbers[PRICE])
+    price, share = math.exp(state.numbers[PRICE]), state.numbers[WANTED]
     greedy, least, forced = -1, math.inf, 0.0
     for k in range(options):
         draw = rng.standard_normal()
@@ -174,7 +187,7 @@ def decide(
         if usable[k]:
             hope = expected[k] + 0.5 * math.sqrt(variance(state, k) * max(spread[k], 0.0)) * draw
             score = costs[k] / state.unit - price * hope
-            floors[k] = state.arms[RATE, k]
+            floors[k] = state.arms[RATE, k] / share
             forced += floors[k]
             if greedy < 0 or score < least:
                 greedy, least = k, score
@@ -182,14 +195,17 @@ def decide(
     blind = blind_choice(state, usable)
     if blind >= 0:
         return Choice(blind, 1.0, True)
+    if coin >= share:
+        floors[:] = 0.0
+        return Choice(greedy, UNWANTED, False)
     arm, passed = greedy, 0.0
     for k in range(options):
         if usable[k]:
-            passed += floors[k]
+            passed += floors[k] * share
             if coin < passed:
                 arm = k
                 break
-    propensity = min(floors[arm] + (1.0 - forced if arm == greedy else 0.0), 1.0 - TINY)
+    propensity = min(floors[arm] + (1.0 - forced if arm == greedy else 0.0), UNWANTED - TINY)
     return Choice(arm, propensity, True)
 
 
@@ -202,11 +218,12 @@ def note(state: Any, phi: Floats, costs: Floats, arm: int, propensity: float, ex
     add_to(state.queries[0], phi, 1.0)
     for j in range(len(phi)):
         state.queries[1, j] += phi[j] * phi[j]
+    count_handed(state, propensity)
     state.arms[ASKED, arm] += 1.0
     numbers[SPENT] += costs[arm] / state.unit
     if numbers[HEARD] > 0.0 and propensity < 1.0:
         step = max(STEPS[0], min(STEPS[1], 1.0 / math.sqrt(numbers[HEARD])))
-        owed = (numbers[BAR] * numbers[HEARD] - numbers[SUM]) / REPAID
+        owed = owing(state) / REPAID
         missing = numbers[BAR] - expected - numbers[DRIFT] + min(max(owed, -GIVEN), TAKEN)
         numbers[PRICE] = min(max(numbers[PRICE] + step * missing, numbers[LOW]), numbers[HIGH])
 
@@ -235,10 +252,16 @@ def learn(state: Any, phi: Floats, arm: int, propensity: float, reward: float, f
     expected = means(state.theta, phi)
     surprise = reward - expected[arm]
     if propensity > 0.0:
+        if numbers[HEARD] == 0.0:
+            numbers[DARK] = max(numbers[CLOCK] - 1.0, 0.0)
+        count_told(state, propensity)
+        stood = stands_for(state, propensity)
         numbers[HEARD] += 1.0
-        numbers[SUM] += reward
-        numbers[SQUARES] += reward * reward
-        numbers[DRIFT] += max(1.0 / numbers[HEARD], RECENT) * (surprise - numbers[DRIFT])
+        numbers[STOOD] += stood
+        numbers[SUM] += stood * reward
+        numbers[SQUARES] += stood * reward * reward
+        newest = max(stood / numbers[STOOD], RECENT * min(stood * (numbers[HEARD] / numbers[STOOD]), MUCH))
+        numbers[DRIFT] += newest * (surprise - numbers[DRIFT])
         for k in range(len(expected)):
             floor, noise = floors[k], variance(state, k)
             if floor > 0.0:
@@ -291,9 +314,9 @@ class DualCOF(ContextualPolicy):
         look_around(state)
         numbers, arms = state.numbers.tolist(), state.arms
         bar, reach = numbers[BAR], 1.96 * numbers[BAR_ERROR]
-        heard = max(numbers[HEARD], 1.0)
-        mean = numbers[SUM] / heard
-        error = 1.96 * math.sqrt(max(numbers[SQUARES] / heard - mean * mean, 0.25 / (heard + 1.0)) / heard)
+        heard, stood = max(numbers[HEARD], 1.0), max(numbers[STOOD], 1.0)
+        mean = numbers[SUM] / stood
+        error = 1.96 * math.sqrt(max(numbers[SQUARES] / stood - mean * mean, 0.25 / (heard + 1.0)) / heard)
         return Beliefs(
             bar=bar,
             bar_interval=(max(bar - reach, 0.0), min(bar + reach, 1.0)),
@@ -314,7 +337,7 @@ class DualCOF(ContextualPolicy):
         blind = 0.0
         for arm in range(len(state.costs)):
             blind += math.sqrt(0.5 * float(state.arms[RUN, arm]) * doubt(state, arm))
-        return TRUST + (len(state.costs) + 1.0) * state.level * waiting + blind
+        return float(trust(state)) + (len(state.costs) + 1.0) * state.level * waiting + blind
 
     def reason(self, state: DualCOFState, arm: int, propensity: float) -> str:
         """Say whether the query was looked at, and what was weighed."""
@@ -352,6 +375,10 @@ class DualCOF(ContextualPolicy):
     def from_version_1(self, arrays: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """Return the arrays of a state that kept the floors of the latest query, and these."""
         return without_floors(arrays)
+
+    def from_version_2(self, arrays: dict[str, Any]) -> dict[str, Any]:
+        """Return the arrays of a state that wanted to hear of every decision."""
+        return without_wishes(arrays)
 
     def contradiction(self, state: DualCOFState) -> str | None:
         """Say what in a stored state cannot be."""

@@ -30,9 +30,11 @@ from frugalbandits.core.contextual.dual_cof.state import (
     ROBUST,
     SEEN,
     SPENT,
+    STOOD,
     TOLD,
     WEIGHT,
 )
+from frugalbandits.core.contextual.dual_cof.wanting import TINY, set_wanted
 from frugalbandits.core.jit import inner
 
 __all__ = ["hull_price", "look_around", "variance"]
@@ -42,12 +44,12 @@ Floats = NDArray[np.float64]
 MOST = 0.1  # of decisions that an option is given whatever the query, and all options together
 MOST_OF_ALL = 0.25
 RARELY = 0.05  # times as often for an option that cannot be the best
-TINY = 2.0**-20  # of decisions try any option under a fixed level: no propensity but a blind one's is 1
 BIAS = (0.01, 0.05)  # of a model's mean over queries, at least and at most
 FINE = 0.01  # of the bar, two standard errors: below it, and below a quarter of alpha, the bar is known
 SURE = 0.12  # of the mean cost goes to the options that the bar hangs on, until it is known
 CAP = 10.0  # times what quality costs at the bar without looking at queries: the highest lambda
 CAP_AFTER = 5000.0  # rewards after which the cap is one step further up; it starts at 1
+SPARSE = 4.0  # where fewer are told, decisions that count as one reward there
 DEPTH = 0.02  # times the lowest price on the way to the bar: the lowest lambda
 
 
@@ -170,7 +172,8 @@ def set_limits(state: Any, price: float) -> None:
     if price <= 0.0:
         numbers[LOW], numbers[HIGH] = numbers[FIRST_PRICE] - 5.0, numbers[FIRST_PRICE] + 5.0
         return
-    cap = CAP if state.level >= 0.0 else min(CAP, 1.0 + numbers[HEARD] / CAP_AFTER)
+    known = max(numbers[HEARD], numbers[SEEN] / SPARSE)
+    cap = CAP if state.level >= 0.0 else min(CAP, 1.0 + known / CAP_AFTER)
     costs, cheapest = state.costs, 0
     for k in range(1, len(costs)):
         if costs[k] < costs[cheapest]:
@@ -211,7 +214,7 @@ def set_rates(state: Any, top: int) -> None:
             rates[k] = TINY / options
         return
     bar, seen = numbers[BAR], max(numbers[SEEN], 1.0)
-    pace = max(numbers[HEARD], 1.0) ** (-1.0 / 3.0) / 6.0
+    pace = max(numbers[STOOD], 1.0) ** (-1.0 / 3.0) / 6.0
     price = math.exp(min(max(numbers[PRICE], numbers[LOW]), numbers[HIGH]))
     spent = numbers[SPENT] / seen
     first = 0.3 * math.exp(numbers[FIRST_PRICE])
@@ -256,3 +259,7 @@ def look_around(state: Any) -> None:
     top = set_bar(state)
     set_limits(state, hull_price(state.arms[QUALITY], state.costs, state.numbers[BAR]))
     set_rates(state, top)
+    tried = 0.0
+    for k in range(state.arms.shape[1]):
+        tried += state.arms[RATE, k]
+    set_wanted(state, tried)

@@ -5,21 +5,40 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from frugalbandits.core.contextual.dual_cof.state import BLIND, BLIND_SUM, DEBT, MISSED, RUN, RUNS
+from frugalbandits.core.contextual.dual_cof.state import (
+    BLIND,
+    BLIND_SUM,
+    DARK,
+    DEBT,
+    MISSED,
+    RUN,
+    RUNS,
+)
 from frugalbandits.core.jit import inner
 from frugalbandits.core.likelihood import divergence
 
-__all__ = ["TRUST", "blind_choice", "count_blind", "doubt"]
+__all__ = ["TRUST", "blind_choice", "count_blind", "doubt", "trust"]
 
 TRUST = 100.0  # units of quality that a fixed level may be missed by, in all, before models are not trusted
+BORNE = 0.5  # of the level, more of it for each decision that was out before anything was known
 SERIES = 1.65  # at least the sum of 1 / n^2
 DOUBT = 0.001  # the probability that an option which reaches the level is ever believed not to
 
 
 @inner
+def trust(state: Any) -> float:
+    """Return by how much a fixed level may be missed before models are not trusted.
+
+    What was handed out before the first reward came is no fault of theirs, and is made up for by and by.
+    """
+    borne: float = TRUST + BORNE * state.level * state.numbers[DARK]
+    return borne
+
+
+@inner
 def blind_choice(state: Any, usable: Any) -> int:
     """Return the option to use where models are not trusted; -1 where they have to be."""
-    if state.level < 0.0 or state.numbers[DEBT] < TRUST:
+    if state.level < 0.0 or state.numbers[DEBT] < trust(state):
         return -1
     arms = state.arms
     best, highest = -1, -1.0

@@ -9,9 +9,11 @@ import numpy as np
 
 from frugalbandits.core.contextual.dual_cof.model import SLOPE, solve_all
 from frugalbandits.core.contextual.dual_cof.state import (
+    CLOCK,
     DRIFT,
     DUE,
     FIRST_PRICE,
+    HEARD,
     HIGH,
     LOW,
     NUMBERS,
@@ -21,10 +23,11 @@ from frugalbandits.core.contextual.dual_cof.state import (
     ROBUST,
     ROWS,
     SPENT,
+    WANTED,
     DualCOFState,
 )
 
-__all__ = ["carried_state", "contradiction", "widened_state", "without_floors"]
+__all__ = ["carried_state", "contradiction", "widened_state", "without_floors", "without_wishes"]
 
 
 def widened_state(state: DualCOFState, width: int) -> DualCOFState:
@@ -48,8 +51,22 @@ def widened_state(state: DualCOFState, width: int) -> DualCOFState:
     )
 
 
+def dearer(state: DualCOFState, fresh: DualCOFState, origin: list[int]) -> float:
+    """Return how many times as dear most of the options that stay are by now: the median; 1 if none costs."""
+    ratios = [
+        fresh.costs[option] * fresh.unit / (state.costs[place] * state.unit)
+        for option, place in enumerate(origin)
+        if place >= 0 and min(fresh.costs[option], state.costs[place]) > 0.0
+    ]
+    ratio = math.exp(float(np.median(np.log(ratios)))) if ratios else 1.0
+    return 1.0 if math.isclose(ratio, 1.0, rel_tol=1e-9) else ratio
+
+
 def carried_state(state: DualCOFState, fresh: DualCOFState, origin: list[int]) -> DualCOFState:
-    """Fill a fresh state with what was seen of the options that stay; lambda is the same in units of cost."""
+    """Fill a fresh state with what was seen of the options that stay.
+
+    Lambda is the same in units of cost, but where these are other ones: it goes along with most prices.
+    """
     fresh.ridge[:] = state.ridge
     # Of an option that is new, the pool says what can be said: slopes, and the mean of the levels.
     fresh.prior[:] = state.prior.mean(axis=0)
@@ -62,7 +79,7 @@ def carried_state(state: DualCOFState, fresh: DualCOFState, origin: list[int]) -
     first = fresh.numbers[FIRST_PRICE]
     fresh.queries[:] = state.queries
     fresh.numbers[:NUMBERS] = state.numbers
-    rescaled = state.unit / fresh.unit
+    rescaled = state.unit / fresh.unit * dearer(state, fresh, origin)
     shift = math.log(rescaled)
     for entry in (PRICE, LOW, HIGH):
         fresh.numbers[entry] += shift
@@ -74,11 +91,20 @@ def carried_state(state: DualCOFState, fresh: DualCOFState, origin: list[int]) -
 
 
 def without_floors(arrays: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Return the arrays of format 1 in the present form, and the floors of the latest query."""
+    """Return the arrays of format 1 in the form of format 2, and the floors of the latest query."""
     rows = arrays.get("arms")
     if not isinstance(rows, list) or len(rows) != ROWS + 1:
         return arrays, None
     return {**arrays, "arms": [*rows[:RATE], rows[-1], *rows[RATE + 1 : -1]]}, rows[RATE]
+
+
+def without_wishes(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return the arrays of format 2 in the present form: every decision was wanted, and stands for itself."""
+    numbers = arrays.get("numbers")
+    if not isinstance(numbers, list) or len(numbers) != WANTED:
+        return arrays
+    handed, told = numbers[CLOCK], numbers[HEARD]
+    return {**arrays, "numbers": [*numbers, 1.0, told, handed, told, 0.0, 0.0, 0.0]}
 
 
 def contradiction(state: DualCOFState) -> str | None:
@@ -91,7 +117,7 @@ def contradiction(state: DualCOFState) -> str | None:
         return f"'numbers' of the state has the value {numbers[others].min()}"
     if arms[[row for row in range(ROWS) if row != ROBUST]].min() < 0.0 or arms[QUALITY].max() > 1.0:
         return "'arms' of the state has a count below 0, or a quality above 1"
-    if arms[RATE].sum() > 0.5:
+    if arms[RATE].sum() > 0.5 * numbers[WANTED] or numbers[WANTED] > 1.0:
         return "'arms' of the state tries options more often than that can be"
     if not np.array_equal(state.gram, state.gram.transpose(0, 2, 1)):
         return "'gram' of the state is not symmetric"

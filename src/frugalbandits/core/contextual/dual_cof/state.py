@@ -36,7 +36,7 @@ ROWS = 15
 # Entries of `numbers`.
 CLOCK = 0  # decisions, all of them
 SEEN = 1  # decisions that count: the same while nothing fades
-HEARD = 2  # rewards of decisions that count, their sum, and that of their squares
+HEARD = 2  # rewards of decisions that count; the sum of them, and of their squares, for all they stand for
 SUM = 3
 SQUARES = 4
 PRICE = 5  # ln of lambda
@@ -52,7 +52,14 @@ FITTING = 14  # decisions at which the prior is fitted anew
 FADED = 15  # decisions at which the past faded last
 UPDATES = 16  # rewards since inverses were exact
 FIRST_PRICE = 17  # ln of lambda at the start
-NUMBERS = 18
+WANTED = 18  # the share of decisions of which feedback is wanted
+STOOD = 19  # decisions that the rewards stand for
+OPEN = 20  # decisions that were wanted, and of these the told ones, lately; and those that were not
+OPEN_TOLD = 21
+OTHER = 22
+OTHER_TOLD = 23
+DARK = 24  # decisions that were out when the first reward came, but that one
+NUMBERS = 25
 
 
 class DualCOFState(NamedTuple):
@@ -89,6 +96,7 @@ def new_state(setting: ContextualSetting) -> DualCOFState:
     first = float(np.median(setting.costs) - low) / unit / 0.2
     numbers[PRICE] = numbers[FIRST_PRICE] = math.log(min(max(first, 0.05), 5.0))
     numbers[LOW], numbers[HIGH] = numbers[PRICE] - math.log(100.0), numbers[PRICE] + math.log(100.0)
+    numbers[WANTED] = 1.0
     numbers[BAR] = setting.level if setting.level >= 0 else setting.keep * 0.5
     inverse = np.zeros((arms, width, width))
     inverse[:] = np.diag(1.0 / ridge)
