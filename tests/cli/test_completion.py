@@ -30,7 +30,14 @@ OFFERED = {
     "frugal simulate nu1 --world drift-": ["drift-10", "drift-worse", "drift-slow", "drift-better"],
     "frugal warm-up pe": ["pe-cs"],
     "frugal reproduce ": [*experiments(), "all"],
-    "frugal leaderboard ": [*families(), "all", "worlds", "contextual", "contextual-late"],
+    "frugal leaderboard ": [
+        *families(),
+        "all",
+        "worlds",
+        "contextual",
+        "contextual-late",
+        "contextual-wanted",
+    ],
     "frugal policies --js": ["--json"],
 }
 

@@ -90,7 +90,10 @@ def never_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("reproduce vary-alfa", "no experiment is called 'vary-alfa'; did you mean 'vary-alpha'"),
         ("leaderboard table", "no family is called 'table'; did you mean 'tables'"),
         ("leaderboard world", "no family is called 'world'; did you mean 'worlds'"),
-        ("leaderboard 12345", "no family is called '12345'. Known: all, contextual, contextual-late, paper"),
+        (
+            "leaderboard 12345",
+            "no family is called '12345'. Known: all, contextual, contextual-late, contextual-wanted, paper",
+        ),
         ("warm-up cofs", "no policy is called 'cofs'; did you mean 'cof'"),
         ("simulate nu1 --policy glr-cof:tolerence=1", "no setting of glr-cof is called .*mean 'tolerance'"),
         ("session shew x.json", "No such command 'shew'.*'show'"),

@@ -59,4 +59,5 @@ def families(incomplete: str) -> list[str]:
     """Complete a family of the leaderboard."""
     from frugalbandits.lab.leaderboard import board  # takes time to import
 
-    return beginning(incomplete, (*board.families(), "all", "worlds", "contextual", "contextual-late"))
+    alone = ("worlds", "contextual", "contextual-late", "contextual-wanted")
+    return beginning(incomplete, (*board.families(), "all", *alone))

@@ -38,7 +38,7 @@ Made = TypeVar("Made")
 
 # The families that have a measure and a page of their own.
 WORLDS = "worlds"
-ALONE = (WORLDS, "contextual", "contextual-late")
+ALONE = (WORLDS, "contextual", "contextual-late", "contextual-wanted")
 # Near-ties are common among real options; with a tolerance they end.
 TOLERANT = ("glr-cof:tolerance=0.02", "glr-cof:tolerance=0.02,goal=conclusion")
 
@@ -55,7 +55,8 @@ def leaderboard(
             autocompletion=completing.families,
             help="Kinds of problems: paper, tables, random; 'all' (the default) for these three. Or one by "
             "itself: worlds, what moves, on the tables; contextual, policies that look at queries; "
-            "contextual-late, the same with little feedback, late.",
+            "contextual-late, the same with little feedback, late; contextual-wanted, with what a policy "
+            "wants to know, as late.",
         ),
     ] = None,
     policy: Annotated[
@@ -72,7 +73,7 @@ def leaderboard(
         list[str] | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="For contextual and contextual-late: a problem in place of the family's; repeat for more. "
+            help="For contextual, -late and -wanted: a problem in place of the family's; repeat for more. "
             "digits-routing, synthetic-N, misspecified-N, or a .npz file with rewards, costs, features, "
             "segments and names.",
         ),
@@ -109,7 +110,8 @@ def leaderboard(
     if alone is not None:
         _check_alone(alone, family or [], cluster)
     if problem and alone in (None, WORLDS):
-        raise InputError(f"--problem is for contextual and contextual-late alone, but it is {problem[0]!r}")
+        queries = " and ".join(name for name in ALONE if name != WORLDS)
+        raise InputError(f"--problem is for {queries} alone, but it is {problem[0]!r}")
     if alone == WORLDS:
         _worlds(policy or [], folder, settings, workers, as_json)
         return

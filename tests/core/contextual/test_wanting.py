@@ -43,7 +43,7 @@ def test_a_reward_stands_for_what_is_not_told():
     world = made_world(3)
     state = POLICY.start(setting_for(world, RelativeToBest(0.05)))
     state.numbers[[fields.WANTED, fields.OPEN, fields.OPEN_TOLD, fields.OTHER]] = 0.2, 100, 50, 400
-    # Of five decisions one is wanted, and of these 0.8 are the rule's own: that one stands for the other four.
+    # One of five is wanted, and 0.8 of these are the rule's own: they stand for the other four.
     assert wanting.stands_for(state, 0.8) == pytest.approx(1 + 4 / 0.8)
     assert wanting.stands_for(state, 0.1) == wanting.stands_for(state, wanting.UNWANTED) == 1.0
     # A quarter of what is not wanted is told, and half of what is wanted: half of it is told anyway.

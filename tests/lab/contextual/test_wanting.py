@@ -43,7 +43,9 @@ def go_on(state, problem, decisions, seed, judged=WANTED):
 def test_less_and_less_is_wanted(bar):
     problem = split_problem().with_quality(bar)
     state = POLICY.start(problem.setting())
-    shares = [go_on(state, problem, decisions, seed)[1] for seed, decisions in enumerate([1_000, *[9_000] * 4])]
+    shares = [
+        go_on(state, problem, decisions, seed)[1] for seed, decisions in enumerate([1_000, *[9_000] * 4])
+    ]
     assert shares[0] == 1.0
     assert shares == sorted(shares, reverse=True) and shares[-1] < 0.25
 

@@ -26,6 +26,7 @@ def entry(policy, **given):
         "over_bar": 1.0,
         "worst_run": 0.99,
         "regret": 0.1,
+        "judged": 1.0,
         "seconds": 1.0,
     }
     return Entry(policy, **{**told, **given})
@@ -101,6 +102,17 @@ def test_the_command_goes_on_where_it_was(in_an_empty_folder):
     assert late["family"] == "contextual-late" and {each["delay"] for each in late["rows"]} == {1_000}
     assert len(list((folder / "contextual").iterdir())) == 24
     assert late["standings"][0]["regret"] <= late["standings"][1]["regret"]
+    # A tenth of the decisions, of which half came in time.
+    assert all(0.03 < each["judged"] < 0.07 for each in late["standings"])
+
+
+def test_what_a_policy_wants_is_judged(in_an_empty_folder):
+    few = ("contextual-wanted", "--quick", "--runs", "1", "--policy", "dual-cof", "--policy", "mix-cs")
+    found = json.loads(good("leaderboard", *few, "--problem", "synthetic-3", "--json"))
+    assert {(each["delay"], each["feedback"]) for each in found["rows"]} == {(1_000, "wanted")}
+    assert all(0.0 < each["judged"] <= 0.5 for each in found["standings"])
+    page = Path("out", "leaderboard-quick", "contextual-wanted.md").read_text(encoding="utf-8")
+    assert "What a policy wants to know is judged, 1,000 decisions later." in page
 
 
 def test_what_is_refused(in_an_empty_folder):
@@ -129,8 +141,14 @@ def test_problems_of_ones_own(in_an_empty_folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("tables", "--problem", "synthetic-3"), "--problem is for contextual and contextual-late alone"),
-        (("worlds", "--problem", "synthetic-3"), "--problem is for contextual and contextual-late alone"),
+        (
+            ("tables", "--problem", "synthetic-3"),
+            "--problem is for contextual and contextual-late and",
+        ),
+        (
+            ("worlds", "--problem", "synthetic-3"),
+            "--problem is for contextual and contextual-late and",
+        ),
         (("contextual", "--problem", "gone.npz"), "cannot read gone.npz"),
         (("contextual", "--problem", "synthtic-3"), "did you mean"),
     ],

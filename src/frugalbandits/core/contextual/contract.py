@@ -111,7 +111,7 @@ class ContextualPolicy(ABC):
         return copied(state)
 
     def from_version_1(self, arrays: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-        """Return the arrays of a stored state of format 1 as they are in format 2, and floors for what waits."""
+        """Return the arrays of a stored state of format 1 as those of format 2, and floors for what waits."""
         return arrays, None
 
     def from_version_2(self, arrays: dict[str, Any]) -> dict[str, Any]:

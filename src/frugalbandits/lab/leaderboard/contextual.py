@@ -1,4 +1,4 @@
-"""The families "contextual" and "contextual-late" of the leaderboard: policies that look at queries.
+"""The families "contextual", "-late" and "-wanted" of the leaderboard: policies that look at queries.
 
 A row is one routing problem under one quality bar, with all policies on it. Cost and quality are always told
 together: cost over that of a* and of the best oracle, quality over the bar, in the mean and in the worst run;
@@ -38,6 +38,7 @@ from frugalbandits.lab.sweeps.digest import code_digest
 __all__ = [
     "CONTEXTUAL",
     "LATE",
+    "WANTED",
     "Board",
     "Entry",
     "Row",
@@ -49,8 +50,9 @@ __all__ = [
     "title_of",
 ]
 
-#: The names of the families: feedback on all decisions at once, or on a tenth of them 1,000 decisions later.
-CONTEXTUAL, LATE = "contextual", "contextual-late"
+#: The names of the families: feedback on all decisions at once; on a tenth of them 1,000 decisions later; on
+#: those of which a policy wants it, as late.
+CONTEXTUAL, LATE, WANTED = "contextual", "contextual-late", "contextual-wanted"
 
 #: What counts as having held the bar: quality over it, in the mean and in the worst run.
 HELD = (0.995, 0.98)
@@ -59,7 +61,12 @@ _FULL, _QUICK = (50_000, 20), (2_000, 3)  # horizon and runs
 _ALPHAS = (0.02, 0.05, 0.1, 0.2)
 _OTHER = 0.05  # for the other bars
 _ANY = RelativeToBest(_OTHER)
-_FEEDBACK = {CONTEXTUAL: (0, 1.0), LATE: (1_000, 0.1)}  # delay and share
+# Delay, and the share that is judged.
+_FEEDBACK: dict[str, tuple[int, float | str]] = {
+    CONTEXTUAL: (0, 1.0),
+    LATE: (1_000, 0.1),
+    WANTED: (1_000, "wanted"),
+}
 # LinUCB with what only an oracle knows: its weight times these.
 _TOLD = {
     "linucb-right": (1.0, "LinUCB (oracle's weight)"),
@@ -79,7 +86,7 @@ class _Cell:
     runs: int
     seed: int
     delay: int
-    feedback: float
+    feedback: float | str
 
     def key(self, made: ContextualProblem, policy: ContextualPolicy) -> str:
         """Return a digest of the settings, the queries and the code."""
@@ -99,6 +106,7 @@ class Entry(NamedTuple):
     over_bar: float  # mean quality, over the bar
     worst_run: float  # the same in the worst run
     regret: float  # one-sided, a decision, over the range of the costs
+    judged: float  # share of the decisions
     seconds: float
     won: bool = False
 
@@ -117,7 +125,7 @@ class Row(NamedTuple):
     runs: int
     seed: int
     delay: int
-    feedback: float
+    feedback: float | str
     bar: float
     single: str  # a*
     mix: float  # cost of the oracles, over that of a*
@@ -136,6 +144,7 @@ class Standing(NamedTuple):
     lowest: float  # the lowest quality over the bar of a row
     worst_run: float
     held: int  # rows
+    judged: float  # mean
     regret: float  # mean
     won: int
 
@@ -271,6 +280,7 @@ def _outcome(cell: _Cell, made: ContextualProblem, folder: Path, workers: int | 
         found.over_bar,
         found.worst,
         found.regret / made.cost_range,
+        found.judged,
         time.perf_counter() - start,
     )
     write_text(path, json.dumps(entry._asdict()), durable=True)
@@ -322,6 +332,7 @@ def standings(rows: Sequence[Row]) -> list[Standing]:
                 min(each.over_bar for each in own),
                 min(each.worst_run for each in own),
                 sum(each.held for each in own),
+                sum(each.judged for each in own) / len(own),
                 sum(each.regret for each in own) / len(own),
                 sum(each.won for each in own),
             )

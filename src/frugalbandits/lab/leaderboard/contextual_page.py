@@ -44,7 +44,8 @@ _RULES = (
     "Over a*: mean cost over that of the cheapest single option that reaches the bar. Over oracle: over that "
     "of the best of three rules that know everything: a mix of two options, one by segment, a linear one.",
     "Over bar: mean quality over the bar, its mean over the rows and the lowest row; worst run: the lowest "
-    f"of all runs. Held: rows with at least {HELD[0]} in the mean and {HELD[1]} in the worst run.",
+    f"of all runs. Held: rows with at least {HELD[0]} in the mean and {HELD[1]} in the worst run. "
+    "Judged: the share of decisions on which feedback came.",
     "Regret is one-sided, a decision, over the range of the costs: what is spent above the best oracle, plus "
     "the quality that is missing at the oracle's price. Too much of one does not make up for the other.",
     "LinUCB is told its weight by the oracle, or a third of it, or three times it: what it is worth to set a "
@@ -71,7 +72,9 @@ def document(board: Board) -> Document:
     spent = sum(entry.seconds for row in board.rows for entry in row.entries)
     runs = sum(row.runs * len(row.entries) for row in board.rows)
     first = board.rows[0]
-    late = f"{first.feedback:.0%} of the decisions are judged, {first.delay:,} decisions later"
+    share = first.feedback
+    which = "What a policy wants to know is" if share == "wanted" else f"{share:.0%} of the decisions are"
+    late = f"{which} judged, {first.delay:,} decisions later"
     lead = (
         f"{listed(list(map(title_of, board.policies)))} on {counted(len(board.rows), 'row')}; a row is a "
         f"population of queries with a quality bar, T = {first.horizon:,}, {counted(first.runs)} of each "
@@ -132,6 +135,7 @@ def _standings(board: Board) -> Table:
                 Cell(f"{standing.lowest:.3f}"),
                 Cell(f"{standing.worst_run:.3f}"),
                 Cell(f"{standing.held:,}"),
+                Cell(f"{standing.judged:.0%}"),
                 Cell(f"{standing.regret:.4f}", mark="strong" if best else ""),
                 Cell(f"{standing.won:,}"),
             )
@@ -144,11 +148,12 @@ def _standings(board: Board) -> Table:
         "lowest row",
         "worst run",
         "held",
+        "judged",
         "regret",
         "won",
     )
     caption = f"Standings over {counted(len(board.rows), 'row')}, the least regret first"
-    return Table(caption, heads, "lrrrrrrrr", tuple(lines))
+    return Table(caption, heads, "lrrrrrrrrr", tuple(lines))
 
 
 def _costs(rows: Sequence[Row]) -> Table:

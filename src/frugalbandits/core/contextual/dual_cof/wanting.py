@@ -1,9 +1,9 @@
 """On which decisions feedback is wanted, and what a reward stands for where only these are told.
 
-Whether a decision is wanted is a coin that knows nothing of the query. Only a wanted one may become a trial, so
-of these the floors are e_k / w and the propensities e_k / w + (1 - sum of e / w) [g = k], with w the share
-that is wanted: within them the weighing is what it is where all are wanted, and trials, which tell the most,
-are always judged. Of a decision that is not wanted nothing but its model learns, if it is told all the same.
+Whether a decision is wanted is a coin that knows nothing of the query. Only a wanted one may become a trial,
+so with w the share that is wanted their floors are e_k / w, and their propensities e_k / w + (1 - sum of e /
+w) [g = k]. Among them the weighing is what it is where all are wanted; and trials, which tell the most, are
+always judged. Of a decision that is not wanted nothing but its model learns, if it is told all the same.
 
 What is wanted has more trials among it than there are among all. So a reward of the rule's own choice stands
 for those that are not told as well: for 1 + (1 - s) (1 - w) / (w p) decisions, where s says how often what
@@ -104,7 +104,7 @@ def stands_for(state: Any, propensity: float) -> float:
 def owing(state: Any) -> float:
     """Return what is missing of the bar so far, in units of reward; below 0 it is more than was wanted.
 
-    It is what is missing of the rewards told; where these stand for others, half of what all of that comes to.
+    It is what is missing of the rewards told; where these stand for others, half of all that it comes to.
     """
     numbers = state.numbers
     stood = numbers[STOOD]
