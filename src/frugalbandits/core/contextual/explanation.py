@@ -55,7 +55,7 @@ class ContextualExplanation:
     bar, bar_interval
         The mean quality that is wanted over queries, and where it may be, with 95% confidence.
     reached, reached_interval
-        The mean of the rewards told; None before the first.
+        The mean quality of what was handed out, by the rewards told; None before the first.
     price
         What a unit of quality is worth at the moment, in units of cost (lambda).
     reference, always_reference

@@ -83,6 +83,7 @@ from frugalbandits.core.contextual.dual_cof.state import (
     SPENT,
     SQUARES,
     STOOD,
+    STOOD_SQUARES,
     SUM,
     TOLD,
     UPDATES,
@@ -152,6 +153,7 @@ def fade(state: Any) -> None:
         scale(arms[row], left * left)
     for entry in (SEEN, HEARD, STOOD, SUM, SQUARES, SPENT):
         numbers[entry] *= left
+    numbers[STOOD_SQUARES] *= left * left
     numbers[DUE] = 0.0
     solve_all(state)
     numbers[UPDATES] = 0.0
@@ -258,6 +260,7 @@ def learn(state: Any, phi: Floats, arm: int, propensity: float, reward: float, f
         stood = stands_for(state, propensity)
         numbers[HEARD] += 1.0
         numbers[STOOD] += stood
+        numbers[STOOD_SQUARES] += stood * stood
         numbers[SUM] += stood * reward
         numbers[SQUARES] += stood * reward * reward
         newest = max(stood / numbers[STOOD], RECENT * min(stood * (numbers[HEARD] / numbers[STOOD]), MUCH))
@@ -314,7 +317,8 @@ class DualCOF(ContextualPolicy):
         look_around(state)
         numbers, arms = state.numbers.tolist(), state.arms
         bar, reach = numbers[BAR], 1.96 * numbers[BAR_ERROR]
-        heard, stood = max(numbers[HEARD], 1.0), max(numbers[STOOD], 1.0)
+        stood = max(numbers[STOOD], 1.0)
+        heard = stood * stood / max(numbers[STOOD_SQUARES], 1.0)  # as many rewards of one weight know as much
         mean = numbers[SUM] / stood
         error = 1.96 * math.sqrt(max(numbers[SQUARES] / stood - mean * mean, 0.25 / (heard + 1.0)) / heard)
         return Beliefs(

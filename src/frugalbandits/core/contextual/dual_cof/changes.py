@@ -104,7 +104,7 @@ def without_wishes(arrays: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(numbers, list) or len(numbers) != WANTED:
         return arrays
     handed, told = numbers[CLOCK], numbers[HEARD]
-    return {**arrays, "numbers": [*numbers, 1.0, told, handed, told, 0.0, 0.0, 0.0]}
+    return {**arrays, "numbers": [*numbers, 1.0, told, handed, told, 0.0, 0.0, 0.0, told]}
 
 
 def contradiction(state: DualCOFState) -> str | None:

@@ -59,7 +59,8 @@ OPEN_TOLD = 21
 OTHER = 22
 OTHER_TOLD = 23
 DARK = 24  # decisions that were out when the first reward came, but that one
-NUMBERS = 25
+STOOD_SQUARES = 25  # the sum of squares of what rewards stand for
+NUMBERS = 26
 
 
 class DualCOFState(NamedTuple):
