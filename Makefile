@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 LITELLM := .venv-litellm
 
+# Tests start some hundred processes: each would compile the package anew where Python is told to keep no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test litellm quick soak pythons lint format bench bench-litellm example-proxy docs graph clean
 
 run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, figures and a report
