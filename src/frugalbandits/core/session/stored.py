@@ -82,11 +82,10 @@ def checksum(data: dict[str, Any]) -> str:
 
 
 def _with_floats(value: Any) -> Any:
-    # Most of a state is lists of numbers: those that are right take no call.
-    if isinstance(value, list):
-        return [part if type(part) is float else _with_floats(part) for part in value]
     if isinstance(value, dict):
         return {key: _with_floats(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(part) for part in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
