@@ -4,19 +4,36 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LITELLM := .venv-litellm
+OF_LITELLM := tests/integrations src/frugalbandits/integrations
+# What runs at the same time does not mix its words, where make can see to that.
+TOGETHER := $(if $(filter output-sync,$(.FEATURES)),--output-sync)
 
-.PHONY: run test litellm quick soak pythons lint format bench bench-litellm example-proxy docs graph clean
+# Tests start some hundred processes: each would compile the package anew where Python is told to keep no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: run test environments suite others litellm quick soak pythons lint format bench bench-litellm example-proxy docs graph clean
 
 run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, figures and a report
 	$(BIN)/frugal reproduce all --quick --out out/reproduction-quick
 
-test: $(VENV)/.installed $(VENV)/.browser lint ## everything that must pass before a change lands
-	$(BIN)/python -m pytest -n 3
-	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py -m "not slow"
-	$(MAKE) litellm
+test: $(VENV)/.installed $(VENV)/.browser ## everything that must pass before a change lands
+	$(MAKE) --jobs=2 $(TOGETHER) lint environments
+	$(MAKE) --jobs=2 $(TOGETHER) --keep-going suite others
+
+# What other environments are for. They are made one after the other, since each builds the package in its place.
+environments: $(LITELLM)/.installed
+	$(PYTHON) tests/pythons.py --make-only
+
+# With the plus sign one sees it at work: the words of all others come when they are done.
+suite: $(VENV)/.installed $(VENV)/.browser
+	+$(BIN)/python -m pytest -n 3 --dist worksteal
+
+others: $(LITELLM)/.installed
+	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py -m "not slow" -n 0
+	$(LITELLM)/bin/python -m pytest -n 1 $(OF_LITELLM)
 
 litellm: $(LITELLM)/.installed ## the tests of the plug-in for LiteLLM, where LiteLLM and its proxy are installed
-	$(LITELLM)/bin/python -m pytest -n 2 --dist loadfile tests/integrations src/frugalbandits/integrations
+	$(LITELLM)/bin/python -m pytest -n 2 --dist loadfile $(OF_LITELLM)
 
 quick: $(VENV)/.installed ## what one runs while working, about a minute: fewer examples, and nothing that is slow
 	$(BIN)/ruff check .

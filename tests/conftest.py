@@ -23,6 +23,9 @@ for profile, examples in (("quick", 8), ("suite", 25), ("soak", 1_000)):
 settings.load_profile(os.environ.get("FRUGALBANDITS_EXAMPLES", "suite"))
 
 
+# Only what is named is loaded; see pyproject.toml. With numpy alone there is no service to ask.
+pytest_plugins = ["schemathesis.pytest.plugin"] if find_spec("schemathesis") else []
+
 # LiteLLM cannot share an environment with the lab: see the Makefile.
 collect_ignore = [] if find_spec("litellm") else ["integrations", "litellm_harness.py"]
 

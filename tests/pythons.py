@@ -100,6 +100,7 @@ def main() -> int:
     description, _, example = (__doc__ or "").rpartition("\n\n")
     parser = argparse.ArgumentParser(description=description, epilog=example)
     parser.add_argument("--only", action="append", metavar="VERSION", help="such as 3.12; repeatable")
+    parser.add_argument("--make-only", action="store_true", help="make the environments and run nothing")
     options, more = parser.parse_known_args()
     here = found()
     lines = []
@@ -109,12 +110,17 @@ def main() -> int:
         if name not in here:
             lines.append((name, "not found on this machine", True))
             continue
+        if options.make_only:
+            environment(name, here[name])
+            continue
         print(f"\n== Python {name} ==", flush=True)
         began = time.perf_counter()
         passed = tested(name, here[name], more)
         word = "pass" if passed else "FAIL"
         more_words = "" if name in wanted() else " (a version that no classifier names)"
         lines.append((name, f"{word}{more_words}, {time.perf_counter() - began:.0f} s", passed))
+    if options.make_only:
+        return 0
     print("\nTests of the core, numpy alone:")
     for name, words, _ in lines:
         print(f"  Python {name}: {words}")

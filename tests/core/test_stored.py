@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -279,6 +280,7 @@ def signed_with(whole, changes):
     return json.dumps({**data, "checksum": checksum(data)})
 
 
+@functools.cache
 def fuzzed(name, lagging):
     session = fresh(name, horizon=5_000)
     run_in_turn(session, 400)

@@ -133,11 +133,22 @@ def test_warm_up_tells_the_truth_about_a_cache_that_cannot_be_written(tmp_path):
     assert f"kept nowhere: the folder {str(blocked)!r} cannot be written: Not a directory" in text
 
 
-def test_what_two_processes_want_at_once_one_of_them_compiles(tmp_path):
-    code = """
-        import json, frugalbandits as fb
-        print(json.dumps(fb.warm_up("etc-cs").warmed[0].how))
-    """
+WARMED = """
+    import json, frugalbandits as fb
+    print(json.dumps(fb.warm_up("etc-cs").warmed[0].how))
+"""
+CALLED = """
+    import json, numpy as np, frugalbandits as fb
+    from frugalbandits.core.contract import Setting
+    from frugalbandits.core.jit import machine_code
+    code = machine_code(fb.ETCCS.plan)
+    code(fb.ETCCS().begin(Setting.of(np.arange(1.0, 4.0), fb.RelativeToBest(0.1), 1_000, None)), None)
+    print(json.dumps("loaded from disk" if code.stats.cache_hits else "compiled"))
+"""
+
+
+@pytest.mark.parametrize("code", [WARMED, CALLED], ids=["warmed", "called"])
+def test_what_two_processes_want_at_once_one_of_them_compiles(tmp_path, code):
     with ThreadPoolExecutor() as pool:
         found = list(pool.map(lambda _: python(code, FRUGALBANDITS_CACHE_DIR=tmp_path)[0], range(2)))
     assert sorted(found) == ["compiled", "loaded from disk"]

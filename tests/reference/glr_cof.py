@@ -1,5 +1,6 @@
 """GLR-COF, from the rules of the policies page. Minima are found by bisection on slopes, not by formulas."""
 
+import functools
 import math
 
 import numpy as np
@@ -31,34 +32,44 @@ def least(value, falls, low, high):
 
 def evidence_for(n, m, candidate, i, keep, tolerance=0.0):
     """Z_i: how far are the data from means with m_candidate = keep * m_i - tolerance?"""
+    return distance_for(int(n[candidate]), m[candidate], int(n[i]), m[i], keep, tolerance)
+
+
+# A pull changes what is known of one arm: most questions were asked before. Plain integers are faster.
+@functools.lru_cache(10_000)
+def distance_for(n, m, n_i, m_i, keep, tolerance):
     if tolerance >= keep:
         return math.inf
-    if keep * m[i] - tolerance >= m[candidate]:
+    if keep * m_i - tolerance >= m:
         return 0.0
 
     def value(y):
         x = min(max(keep * y - tolerance, 0.0), 1.0)
-        return n[candidate] * kl(m[candidate], x) + n[i] * kl(m[i], y)
+        return n * kl(m, x) + n_i * kl(m_i, y)
 
     def falls(y):
         x = min(max(keep * y - tolerance, 0.0), 1.0)
-        return n[candidate] * keep * slope(m[candidate], x) + n[i] * slope(m[i], y) < 0
+        return n * keep * slope(m, x) + n_i * slope(m_i, y) < 0
 
-    return least(value, falls, max(m[i], tolerance / keep), min((m[candidate] + tolerance) / keep, 1.0))
+    return least(value, falls, max(m_i, tolerance / keep), min((m + tolerance) / keep, 1.0))
 
 
 def evidence_against(n, m, candidate, arms, keep):
     """W over some arms: how far are the data from means with m_candidate >= keep * m_k for all of them?"""
+    return distance_against(int(n[candidate]), m[candidate], tuple((int(n[k]), m[k]) for k in arms), keep)
 
+
+@functools.lru_cache(10_000)
+def distance_against(n, m, arms, keep):
     def value(y):
-        return n[candidate] * kl(m[candidate], keep * y) + sum(n[k] * kl(m[k], y) for k in arms if m[k] > y)
+        return n * kl(m, keep * y) + sum(n_k * kl(m_k, y) for n_k, m_k in arms if m_k > y)
 
     def falls(y):
-        own = n[candidate] * keep * slope(m[candidate], keep * y)
-        return own + sum(n[k] * slope(m[k], y) for k in arms if m[k] > y) < 0
+        own = n * keep * slope(m, keep * y)
+        return own + sum(n_k * slope(m_k, y) for n_k, m_k in arms if m_k > y) < 0
 
-    low = m[candidate] / keep
-    high = max((m[k] for k in arms), default=0.0)
+    low = m / keep
+    high = max((m_k for _, m_k in arms), default=0.0)
     if high <= low:
         return 0.0, low
     for _ in range(100):

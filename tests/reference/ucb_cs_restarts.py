@@ -19,6 +19,8 @@ def klucb(n, s, level):
     low, high = s / n, 1.0
     for _ in range(60):
         q = (low + high) / 2
+        if q in (low, high):
+            break
         low, high = (q, high) if n * kl(s / n, q) <= level else (low, q)
     return low
 
@@ -28,8 +30,10 @@ class Arm:
 
     def __init__(self):
         self.size, self.blocks = 1, []  # lists of rewards
+        self.n, self.sum = 0, 0.0
 
     def add(self, reward):
+        self.n, self.sum = self.n + 1, self.sum + reward
         if not self.blocks or len(self.blocks[-1]) >= self.size:
             if len(self.blocks) == BLOCKS:
                 self.blocks = [self.blocks[i] + self.blocks[i + 1] for i in range(0, BLOCKS, 2)]
@@ -37,19 +41,14 @@ class Arm:
             self.blocks.append([])
         self.blocks[-1].append(reward)
 
-    @property
-    def rewards(self):
-        return [reward for block in self.blocks for reward in block]
-
     def changed(self, horizon):
-        rewards = self.rewards
-        n, m = len(rewards), sum(rewards) / len(rewards)
-        cut = 0
+        n, m = self.n, self.sum / self.n
+        most = math.log(3 * n**1.5 * math.sqrt(horizon))
+        cut, before = 0, 0.0
         for block in self.blocks[:-1]:
-            cut += len(block)
-            one, two = rewards[:cut], rewards[cut:]
-            gain = len(one) * kl(sum(one) / len(one), m) + len(two) * kl(sum(two) / len(two), m)
-            if gain > math.log(3 * n**1.5 * math.sqrt(horizon)):
+            cut, before = cut + len(block), before + sum(block)
+            rest = n - cut
+            if cut * kl(before / cut, m) + rest * kl((self.sum - before) / rest, m) > most:
                 return True
         return False
 
@@ -71,10 +70,8 @@ def run(pull, costs, alpha, horizon, rng=None, exploration=0.1):
         elif turn < K:
             chosen = turn
         else:
-            t = sum(len(arm.rewards) for arm in arms)
-            index = [
-                klucb(len(arm.rewards), sum(arm.rewards), math.log(t)) if arm.blocks else 1 for arm in arms
-            ]
+            level = math.log(sum(arm.n for arm in arms))
+            index = [klucb(arm.n, arm.sum, level) if arm.blocks else 1 for arm in arms]
             threshold = keep * max(index) - 1e-9  # ties do not hang on rounding
             chosen = min(k for k in range(K) if index[k] >= threshold)
         arms[chosen].add(pull(order[chosen]))

@@ -50,7 +50,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = __name__.partition(".")[0]
 _PATIENCE = 300.0  # seconds that one process waits for another to compile
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Nothing here is called from C: without the entry points for that, a tenth less is compiled.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 # Marked functions with the function that is compiled in their place and numba's options, in the order of
 # marking; numba learns of them when it is first needed.
@@ -139,9 +140,12 @@ def _dispatcher(function: F, modules: tuple[str, ...]) -> F:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(folder.path)
         try:
-            return cast(F, numba.njit(cache=True, **_OPTIONS)(function))
+            code = numba.njit(cache=True, **_OPTIONS)(function)
         finally:
             numba.config.CACHE_DIR = before
+    # Whoever calls it first compiles it.
+    code.compile = functools.partial(_compile_once, code, code.compile)
+    return cast(F, code)
 
 
 def _numba() -> Any:
@@ -171,12 +175,15 @@ def compile_for(code: Any, *arguments: Any) -> Any:
     """Make machine code for arguments of these types, or load it from disk, without running it.
 
     Returns its entry point, for arguments of exactly these types: nothing looks at them again, which for a
-    state of many arrays would take longer than most plans do. Processes that want the same at the same time
-    wait for the first of them, and load what it has kept.
+    state of many arrays would take longer than most plans do.
     """
-    types = tuple(map(_numba().typeof, arguments))
+    return code.compile(tuple(map(_numba().typeof, arguments)))
+
+
+def _compile_once(code: Any, compile: Callable[[Any], Any], types: Any) -> Any:
+    """Compile for these types; processes that want the same at the same time wait and load what is kept."""
     with _by_one_process(code):
-        return code.compile(types)
+        return compile(types)
 
 
 @contextmanager
