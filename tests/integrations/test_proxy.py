@@ -49,6 +49,17 @@ frugal:
     context: {{segments: [poems, sums], features: 2}}
     segment: task
     features: beside.numbers
+  watched:
+    quality: relative-to-best:0.1
+    service_url: {service}
+    context: {{segments: [poems, sums], text: 8}}
+    segment: task
+  kept:
+    quality: relative-to-best:0.1
+    store: {store}
+    context: {{features: 2}}
+    features: beside.numbers
+    shadow: true
   broken:
     quality: relative-to-best:0.1
   unpriced:
@@ -75,7 +86,7 @@ def likes_large(request, response):
 
 
 def numbers(query):
-    return [len(query.text), {"poems": 1, "sums": 2}[query.segment]]
+    return [len(query.text), {"poems": 1, "sums": 2, None: 3}[query.segment]]
 """
 ANSWERS = {
     "chat": ("small", "large"),
@@ -83,6 +94,8 @@ ANSWERS = {
     "talk": ("small", "large"),
     "own": ("small", "large"),
     "looking": ("small", "large"),
+    "watched": ("small", "large"),
+    "kept": ("small", "large"),
     "broken": ("litellm.RateLimitError", "litellm.RateLimitError"),
 }
 
@@ -108,7 +121,8 @@ class Proxy:
         folder.mkdir()
         self.folder, self.port = folder, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        (folder / "config.yaml").write_text(CONFIG.format(models=models(), key=KEY, service=service))
+        places = {"service": service, "store": f"sqlite:///{folder.parent}/kept.db"}
+        (folder / "config.yaml").write_text(CONFIG.format(models=models(), key=KEY, **places))
         (folder / "beside.py").write_text(textwrap.dedent(BESIDE))
         self._log = (folder / "log").open("w")
         command = [sys.executable, "-c", "import sys; from litellm import run_server; sys.exit(run_server())"]
@@ -324,6 +338,32 @@ def test_several_proxies_share_a_session_through_the_service(proxies, service):
         assert sum(arm.pulls for arm in explained.arms) == 8
         # Both have told their bills.
         until(lambda: 0 < session.explain().spent < 0.003, 20.0)
+
+
+@PROCESSES
+@pytest.mark.parametrize("group", ["watched", "kept"])
+def test_several_proxies_share_a_session_that_looks_at_the_request(proxies, service, group):
+    """In a service and in a store; in shadow mode the ids of some answers are of no decision."""
+    more = {"extra_body": {"metadata": {"task": "poems"}}}
+    ids = [
+        (other, proxy.ask(group, **more)[1])
+        for proxy, other in zip(proxies, reversed(proxies), strict=True)
+        for _ in range(4)
+    ]
+    for other, id_ in ids:
+        # Feedback may come to any of them.
+        assert other.tell(id_, 1.0).status_code == 204
+        assert other.tell(id_, 0.0).status_code == 409
+    for proxy in proxies:
+        until(lambda proxy=proxy: proxy.report(group)["answers"] == 4)
+        report = proxy.report(group)
+        assert judged(proxy, group) == 4 and report["spent"] > 0
+        assert {"not followed", "feedback refused"} >= report["counts"].keys()
+    if group == "watched":
+        with fb.Client(service.url) as client:
+            told = client.session(group).explain()
+            assert (told.decisions, told.told) == (8, 8)
+            assert [each.name for each in told.segments] == ["poems"]
 
 
 @PROCESSES
