@@ -286,7 +286,8 @@ def test_a_price_that_is_written_anew_is_taken_in(house, place):
 
 
 @pytest.mark.slow
-def test_while_the_service_is_away_the_dearest_answers_and_that_is_told_later(house, tmp_path, caplog):
+def test_while_the_service_is_away_the_dearest_answers_and_that_is_told_later(async_house, tmp_path, caplog):
+    house = async_house
     with Server(tmp_path) as server:
         attached(house, Place("service", tmp_path, server))
         ask(house)
@@ -311,6 +312,31 @@ def test_while_the_service_is_away_the_dearest_answers_and_that_is_told_later(ho
         told = house.frugal.explain()
     assert told.decisions == 2, "the others were no decisions"
     assert told.told == 2 and options_of(told)[LARGE].quality > 0.6
+
+
+@pytest.mark.slow
+def test_a_service_that_is_away_when_a_router_starts(async_house, tmp_path):
+    """A session that was there gets the new model then, and one that was not is made."""
+    house, server = async_house, Server(tmp_path)
+    place = Place("service", tmp_path, server)
+    with server:
+        attached(house, place)
+        house.frugal.close()
+    models = {SMALL: "small", LARGE: "large", OTHER: "other"}
+    for name in (house.group, f"{house.group}-new"):
+        router = house.router(deployments=[house.deployment(*each) for each in models.items()])
+        attached(house, place, router, name=name)
+        assert text_of(ask(house)) == "large", "the dearest for such a prompt"
+        with server:
+            group = house.frugal._group
+            assert group.sessions._client.flush(20.0)
+            group.sessions.of(None)._again = 0.0
+            assert "cannot be reached" not in house.frugal.why(ask(house))
+            house.settled(2)
+            told = house.frugal.explain()
+            assert {each.name for each in told.options} == set(models)
+            assert told.decisions == 1 and not group.ledger.counts["deciding failed"]
+            house.frugal.close()
 
 
 def options_of(told):

@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from frugalbandits.core.session import Decision
-from frugalbandits.errors import InputError, ServiceUnavailable, StoreUnavailable, UnknownDecision
+from frugalbandits.errors import (
+    InputError,
+    ServiceUnavailable,
+    StoreUnavailable,
+    UnknownDecision,
+    UnknownSession,
+)
 from frugalbandits.integrations.litellm.backstage import log
 from frugalbandits.integrations.litellm.looking import NOTHING, Asked, unpacked
 from frugalbandits.integrations.litellm.tickets import Ticket
@@ -84,6 +90,8 @@ class LookingBook(Book):
     def __init__(self, session: Any, shared: bool, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(session, shared)
         self._clock = clock
+        #: What is still to be done before the first ask, because the session could not be reached.
+        self.before: Callable[[], None] | None = None
         self._away = False
         self._again = 0.0
         self._retired: frozenset[str] = frozenset()
@@ -100,7 +108,7 @@ class LookingBook(Book):
         if self._clock() >= self._again:
             try:
                 decision = self._asked(among, after, asked, prices)
-            except AWAY as error:
+            except (*AWAY, UnknownSession) as error:  # one that is made when the service is back
                 self._again = self._clock() + _REST
                 if not self._away:
                     log.warning("requests go to the dearest option for the time being: %s", error)
@@ -115,6 +123,9 @@ class LookingBook(Book):
     def _asked(
         self, among: Sequence[str], after: Decision | None, asked: Asked, costs: Mapping[str, float]
     ) -> Decision:
+        if self.before is not None:
+            self.before()
+            self.before = None
         left = [option for option in among if option not in self._retired]
         prices = {option: cost for option, cost in costs.items() if option not in self._retired}
         try:
@@ -122,6 +133,8 @@ class LookingBook(Book):
                 context=asked.context, among=left, after=after, costs=prices
             )
             return decision
+        except UnknownSession:
+            raise
         except InputError:
             # LiteLLM does not know what was retired in the session, by somebody at the dashboard.
             retired = frozenset(each.name for each in self.explain().options if each.standing == "retired")

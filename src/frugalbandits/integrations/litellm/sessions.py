@@ -155,7 +155,11 @@ class Sessions:
             session, before = self._kind(costs, **self._terms), False
         book = (LookingBook if self._looks else Book)(session, self.slow_to_tell)
         if before or (self._looks and self.slow_to_tell):
-            self._go_on(book, name)
+            try:
+                self._go_on(book, name)
+            except ServiceUnavailable:
+                if isinstance(book, LookingBook):
+                    book.before = lambda: self._go_on(book, name)
         if segment is not None and book.explain().decisions == 0:
             self._pool_into(book)
         return book
@@ -225,10 +229,7 @@ class Sessions:
 
     def _go_on(self, book: Book, name: str) -> None:
         """Go on with a session that was there: it gets the options that it lacks."""
-        try:
-            told = book.explain()
-        except ServiceUnavailable:
-            return  # so it is made as it was given, when the service is back
+        told = book.explain()
         if isinstance(told, ContextualExplanation) != self._looks:
             looks = "no request, but a" if self._looks else "requests, but no"
             raise Conflict(
@@ -236,11 +237,12 @@ class Sessions:
             )
         known = told.options if self._looks else (*told.arms, *told.retired)
         there = {each.name: each.cost for each in known}
-        for option, cost in self.costs.items():
-            if option not in there:
-                self._add(book, option, cost)
-            elif self._looks:
-                self.costs[option] = there[option]
+        with self._lock:
+            for option, cost in self.costs.items():
+                if option not in there:
+                    self._add(book, option, cost)
+                elif self._looks:
+                    self.costs[option] = there[option]
 
     def _pool_into(self, book: Book) -> None:
         for arm in self._books[None].explain().arms:
