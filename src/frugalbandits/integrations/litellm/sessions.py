@@ -73,7 +73,11 @@ class Sessions:
         #: Whether an ask may have to wait for a network or a disk, and whether feedback may have to.
         self.slow_to_tell = settings.service_url is not None or settings.store is not None
         self.slow_to_ask = settings.service_url is not None or (self._looks and self.slow_to_tell)
-        self.of(None)
+        try:
+            self.of(None)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def key(self) -> str | None:
