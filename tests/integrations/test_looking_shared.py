@@ -279,8 +279,11 @@ def test_another_context_is_refused_in_a_store_and_said_by_a_service(async_house
     attached(house, place)
     more = {"context": fb.Segments() + fb.Features(3), "features": lambda query: [1.0, 2.0, 3.0]}
     if place.kind == "store":
+        house.frugal.close()
+        running = set(threading.enumerate())
         with pytest.raises(fb.Conflict, match=r"looks at .*Features\(size=2\).*take another name"):
-            again(house, place, **more)
+            attached(house, place, **more)
+        assert set(threading.enumerate()) <= running, "what was opened in vain is closed"
         return
     again(house, place, **more)
     ask(house)
