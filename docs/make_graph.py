@@ -151,7 +151,9 @@ def _frame(axes: Axes, wing: str, middles: list[tuple[float, float]]) -> None:
     shape = "round,pad=0,rounding_size=0.2"
     frame = FancyBboxPatch((left, low), width, height, shape, fc=COLOURS[wing], ec="none", alpha=0.08)
     axes.add_patch(frame)
-    axes.text(left + 0.2, low + height - 0.1, wing, fontsize=14, va="top", color=COLOURS[wing], weight="bold")
+    # At the right: arrows from above come in from the left.
+    style = {"fontsize": 14, "weight": "bold", "color": COLOURS[wing]}
+    axes.text(left + width - 0.2, low + height - 0.1, wing, ha="right", va="top", **style)
 
 
 def _arrow(axes: Axes, mine: str, theirs: str, number: int, where: dict[str, tuple[float, float]]) -> None:

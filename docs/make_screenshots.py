@@ -2,8 +2,8 @@
 
     python docs/make_screenshots.py
 
-It takes about two minutes and writes docs/images/dashboard-{desktop,phone,dark}.png. Chromium and its driver
-must be installed: apt-get install chromium chromium-driver.
+It takes about two minutes and writes docs/images/dashboard-NAME.png, for desktop, phone, dark and queries, or
+for those that are named. Chromium and its driver must be installed: apt-get install chromium chromium-driver.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 
-#: Name, width, height, pixels a point, light or dark, and whether all of the page is in the picture.
+#: Name, session, width, height, pixels a point, light or dark, and whether all of the page is in the picture.
 VIEWS = (
-    ("desktop", 1400, 900, 1, "light", True),
-    ("phone", 390, 844, 2, "light", False),
-    ("dark", 1400, 900, 1, "dark", True),
+    ("desktop", "support-answers", 1400, 900, 1, "light", True),
+    ("phone", "support-answers", 390, 844, 2, "light", False),
+    ("dark", "support-answers", 1400, 900, 1, "dark", True),
+    ("queries", "help-desk", 1400, 900, 1, "light", True),
 )
 LARGEST = 250_000  # bytes
 
@@ -33,9 +34,13 @@ LARGEST = 250_000  # bytes
 def main() -> None:
     """Make them."""
     parser = argparse.ArgumentParser(description="Make the pictures of the dashboard.")
+    known = [view[0] for view in VIEWS]
+    parser.add_argument("names", nargs="*", help=f"which ones (default: {' '.join(known)})")
     parser.add_argument("--seconds", type=float, default=110.0, help="of traffic before they are taken")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     told = parser.parse_args()
+    if unknown := set(told.names) - set(known):
+        parser.error(f"no picture is called {', '.join(sorted(unknown))}: there are {', '.join(known)}")
     # Both stand beside the package, not in it.
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples")]
     import demo_traffic
@@ -48,10 +53,12 @@ def main() -> None:
         traffic.start()
         time.sleep(told.seconds)
         with tempfile.TemporaryDirectory() as folder, chromium(folder) as driver:
-            for name, width, height, scale, light, whole in VIEWS:
+            for name, session, width, height, scale, light, whole in VIEWS:
+                if told.names and name not in told.names:
+                    continue
                 size(driver, width, height, scale)
                 scheme(driver, light)
-                driver.get(f"{server.address}/sessions/support-answers")
+                driver.get(f"{server.address}/sessions/{session}")
                 until(lambda: driver.find_elements("css selector", "#charts canvas"), "a picture")
                 time.sleep(1.0)
                 path = told.out / f"dashboard-{name}.png"

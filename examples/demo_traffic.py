@@ -3,9 +3,10 @@
     frugal serve &
     python examples/demo_traffic.py http://127.0.0.1:8000 --seconds 600
 
-Without an address it starts a service of its own, in memory, and ends it again. Three sessions ask for
+Without an address it starts a service of its own, in memory, and ends it again. Four sessions ask for
 decisions and tell later how good they were; on the way a price falls, an option is out for a while, another
-one gets worse, and a new one comes in.
+one gets worse, and a new one comes in. One of the sessions looks at its queries: what kind they are, and how
+hard.
 """
 
 from __future__ import annotations
@@ -39,7 +40,20 @@ class Made:
     judged: float  # share of decisions whose reward is ever told
     delay: float  # seconds until it is, on average
     rate: int  # decisions a round
-    excluded: list[str] = field(default_factory=list)
+    kinds: dict[str, dict[str, float]] = field(default_factory=dict)  # how good they are on kinds of queries
+
+    def asks(self, chance: random.Random) -> list[tuple[dict[str, Any], dict[str, float]]]:
+        """Return what a round asks for, each with how good every option would be."""
+        found = []
+        for _ in range(max(1, round(self.rate * chance.uniform(0.5, 1.5)))):
+            ask: dict[str, Any] = {"op": "ask", "session": self.name}
+            quality = self.quality
+            if self.kinds:
+                kind, hard = chance.choice(list(self.kinds)), chance.random()
+                ask["context"] = {"segment": kind, "features": [hard]}
+                quality = {option: easy - 0.1 * hard for option, easy in self.kinds[kind].items()}
+            found.append((ask, quality))
+        return found
 
 
 def sessions() -> list[Made]:
@@ -50,10 +64,22 @@ def sessions() -> list[Made]:
     rankers = {"keywords": 1.0, "vectors": 2.0, "vectors + reranking": 6.5}
     found = {"rules": 0.66, "scanner": 0.84, "reader": 0.95}
     clicks = {"keywords": 0.31, "vectors": 0.39, "vectors + reranking": 0.41}
+    clerks = {"mini": 0.15, "medium": 2.5, "frontier": 18.0}
+    desk = {
+        "costs": clerks,
+        "quality": "relative-to:frontier:0.05",
+        "context": {"segments": ["opening hours", "invoices", "legal"], "features": 1},
+    }
+    kinds = {
+        "opening hours": {"mini": 0.96, "medium": 0.97, "frontier": 0.97},
+        "invoices": {"mini": 0.5, "medium": 0.95, "frontier": 0.96},
+        "legal": {"mini": 0.3, "medium": 0.6, "frontier": 0.95},
+    }
     return [
         Made("support-answers", {"costs": models, "alpha": 0.1, "worth": 30.0}, truth, 0.7, 1.5, 12),
         Made("invoice-fields", {"costs": readers, "quality": "at-least:0.8"}, found, 0.35, 4.0, 6),
         Made("search-ranking", {"costs": rankers, "alpha": 0.1, "worth": 25.0}, clicks, 0.9, 0.6, 8),
+        Made("help-desk", desk, {}, 0.8, 1.0, 10, kinds),
     ]
 
 
@@ -87,18 +113,19 @@ def run(api: Api, seconds: float, seed: int = 1) -> None:
     made = sessions()
     for each in made:
         api.call("PUT", f"/v1/sessions/{each.name}", each.body)
-    happens = story(api, made[0], seconds)
+    happens = story(api, made[0], made[-1], seconds)
     began = time.monotonic()
     waiting: list[tuple[float, str, float]] = []
     while (now := time.monotonic()) - began < seconds:
         while happens and now - began >= happens[0][0]:
             happens.pop(0)[1]()
         for each in made:
-            share = chance.uniform(0.5, 1.5)
-            asked = {"count": max(1, round(each.rate * share)), "exclude": each.excluded}
-            for decision in api.call("POST", f"/v1/sessions/{each.name}/decisions", asked)["decisions"]:
+            asks = each.asks(chance)
+            decided = api.call("POST", "/v1/batch", [ask for ask, _ in asks])
+            for (_, quality), answer in zip(asks, decided, strict=True):
+                decision = answer["body"]
                 if chance.random() < each.judged:
-                    reward = float(chance.random() < each.quality[decision["option"]])
+                    reward = float(chance.random() < quality[decision["option"]])
                     due = now + chance.expovariate(1 / each.delay)
                     heapq.heappush(waiting, (due, decision["id"], reward))
         told: list[dict[str, Any]] = []
@@ -110,11 +137,11 @@ def run(api: Api, seconds: float, seed: int = 1) -> None:
         time.sleep(max(0.0, TICK - (time.monotonic() - now)))
 
 
-def story(api: Api, made: Made, seconds: float) -> list[tuple[float, Any]]:
-    """Return what happens to a session, and when: shares of the time that there is."""
+def story(api: Api, made: Made, looking: Made, seconds: float) -> list[tuple[float, Any]]:
+    """Return what happens to two sessions, and when: shares of the time that there is."""
 
-    def change(option: str, **body: Any) -> None:
-        api.call("PATCH", f"/v1/sessions/{made.name}/options/{quote(option)}", body)
+    def change(option: str, session: Made = made, **body: Any) -> None:
+        api.call("PATCH", f"/v1/sessions/{session.name}/options/{quote(option)}", body)
 
     def arrive() -> None:
         api.call("PUT", f"/v1/sessions/{made.name}/options/compact", {"cost": 0.4})
@@ -123,6 +150,7 @@ def story(api: Api, made: Made, seconds: float) -> list[tuple[float, Any]]:
         (0.25 * seconds, lambda: change("medium", cost=1.2)),
         (0.40 * seconds, lambda: change("small", paused=True)),
         (0.50 * seconds, lambda: change("small", paused=False)),
+        (0.55 * seconds, lambda: change("frontier", looking, cost=12.0)),
         (0.60 * seconds, lambda: made.quality.update(small=0.55)),
         (0.80 * seconds, arrive),
     ]
@@ -149,7 +177,7 @@ def main() -> None:
     told = parser.parse_args()
     with contextlib.ExitStack() as stack:
         address = told.address or stack.enter_context(service_of_its_own())
-        print(f"Look at {address}/sessions/support-answers", flush=True)
+        print(f"Look at {address}/sessions/support-answers, and at {address}/sessions/help-desk", flush=True)
         api = Api(address, os.environ.get("FRUGALBANDITS_TOKEN"))
         run(api, told.seconds)
         for each in api.call("GET", "/v1/sessions")["sessions"]:

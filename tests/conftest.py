@@ -27,7 +27,7 @@ settings.load_profile(os.environ.get("FRUGALBANDITS_EXAMPLES", "suite"))
 pytest_plugins = ["schemathesis.pytest.plugin"] if find_spec("schemathesis") else []
 
 # LiteLLM cannot share an environment with the lab: see the Makefile.
-collect_ignore = [] if find_spec("litellm") else ["integrations", "litellm_harness.py"]
+collect_ignore = [] if find_spec("litellm") else ["integrations", "litellm_harness.py", "proxy_harness.py"]
 
 
 def pytest_report_header() -> str | None:

@@ -348,11 +348,18 @@ def test_a_session_that_looks_at_queries(server, page):
     assert "looks at the segment and a feature of a query" in page.text("#terms")
     rows = {row.find_element(By.TAG_NAME, "th").text: row.text for row in page.all("#segments tbody tr")}
     assert set(rows) == {"chat", EVIL} and all("20 15 1.000" in text for text in rows.values())
-    assert "times the quality that is expected on its query" in page.text("#next")
+    assert "\u00d7 expected quality on that query" in page.text("#next")
+    assert page.tile("Saved against the best") is not None and page.status("small") == "in use"
     page.change("large")
     page.button("Pause", "dialog").click()
     until(lambda: page.status("large") == "paused", "a pause")
+    server.call("PATCH", "/v1/sessions/routes/options/small", {"paused": True})
+    page.wait_for("#next", "No option may be used now")
     size(page.driver, 390, 844)
     assert page.overflow() <= 0
     page.open(server)
     page.wait_for("main", "routes")
+    body = {"costs": SHOP["costs"], "quality": "relative-to:large:0.1", "context": {"segments": ["chat"]}}
+    server.call("PUT", "/v1/sessions/referred", body)
+    page.open(server, "/sessions/referred")
+    until(lambda: page.tile("Saved against the reference") is not None, "what it is held against")

@@ -14,7 +14,9 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # before LiteLLM is importe
 
 import litellm
 
+from client_harness import Server
 from litellm_harness import House, Loop
+from looking_harness import Place
 
 litellm.suppress_debug_info = True
 
@@ -43,3 +45,14 @@ def async_house(loop):
     made = House("async", loop)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+@pytest.fixture(params=["store", "service"])
+def place(request, tmp_path, server):
+    return Place(request.param, tmp_path, server)

@@ -176,7 +176,7 @@ def test_checks():
         (lambda: LLMJudge(""), "name of a model"),
         (lambda: LLMJudge(JUDGE, prompt="Rate it: {answer}"), "lacks {question}"),
         (lambda: LLMJudge(JUDGE, reference={"modle": 1}), "must be a function or have a 'model'"),
-        (lambda: LLMJudge("openai/nobody-knows").price, "no token prices of the judge 'openai/nobody-knows'"),
+        (lambda: LLMJudge("openai/no-judge").price, "no token prices of the judge 'openai/no-judge'"),
         (lambda: fb_router(judge=3), "judge must be a function"),
         (lambda: fb_router(failure="zeros"), "did you mean 'zero'"),
         (lambda: fb_router(judge=Thumbs(hold=50), time_to_live=50), "make time_to_live longer than hold"),

@@ -274,8 +274,6 @@ def test_feedback_by_id_is_taken_once(house):
         ({"context": fb.Segments(["a"]), "segment": "task", "features": len}, "add Features"),
         ({"context": fb.Features(2)}, "needs features=..., a function"),
         ({"context": fb.Features(2), "features": 3}, "features must be a plain function"),
-        ({"context": fb.TextFeatures(8), "service_url": "http://x"}, "kept in this process alone"),
-        ({"context": fb.TextFeatures(8), "store": "sqlite:///x.db"}, "kept in this process alone"),
         ({"context": fb.TextFeatures(8), "worth": 3.0}, "has no use for worth=3.0"),
         ({"context": fb.TextFeatures(8), "over": "each"}, "promises an average"),
         ({"context": fb.TextFeatures(8), "policy": "voi-cs"}, "no contextual policy is called 'voi-cs'"),

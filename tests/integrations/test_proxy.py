@@ -3,157 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
-import openai
 import pytest
 
 import frugalbandits as fb
-from client_harness import Server, free_port
+from client_harness import Server
 from frugalbandits.integrations.litellm.proxy import judge_of, routers_of, settings_in
-from litellm_harness import LARGE, SMALL, until
-
-KEY = "sk-of-this-test"
-CONFIG = """
-model_list:
-{models}
-  - model_name: rescue
-    litellm_params: {{model: openai/gpt-4.1, api_key: none, mock_response: rescued}}
-    model_info: {{id: rescue}}
-router_settings:
-  fallbacks: [{{"broken": ["rescue"]}}]
-litellm_settings:
-  callbacks: ["beside.callback", "frugalbandits.integrations.litellm.proxy.frugal"]
-general_settings:
-  master_key: {key}
-frugal:
-  chat:
-    quality: relative-to-best:0.1
-    judge: {{thumbs: {{judge: beside.judge}}}}
-  talk:
-    quality: relative-to-best:0.1
-    sticky: conversation
-    judge: beside.likes_large
-  shared:
-    quality: relative-to-best:0.1
-    service_url: {service}
-    segment: task
-  looking:
-    quality: relative-to-best:0.1
-    context: {{segments: [poems, sums], features: 2}}
-    segment: task
-    features: beside.numbers
-  broken:
-    quality: relative-to-best:0.1
-  unpriced:
-    quality: relative-to-best:0.1
-"""
-# LiteLLM executes a module beside the configuration whenever it looks something up in it.
-BESIDE = """
-from pathlib import Path
-
-from frugalbandits.integrations.litellm import FrugalRouter, text_of
-
-with (Path(__file__).parent / "executed").open("a") as file:
-    file.write("once more\\n")
-
-callback = FrugalRouter("own", alpha=0.1, judge=lambda request, response: 1.0).callback
-
-
-def judge(request, response):
-    return None if request.metadata.get("requester_metadata", {}).get("silent") else 1.0
-
-
-def likes_large(request, response):
-    return text_of(response) == "large"
-
-
-def numbers(query):
-    return [len(query.text), {"poems": 1, "sums": 2}[query.segment]]
-"""
-ANSWERS = {
-    "chat": ("small", "large"),
-    "shared": ("small", "large"),
-    "talk": ("small", "large"),
-    "own": ("small", "large"),
-    "looking": ("small", "large"),
-    "broken": ("litellm.RateLimitError", "litellm.RateLimitError"),
-}
-
-
-def models():
-    lines = [
-        f"  - {{model_name: {group}, "
-        f"litellm_params: {{model: {model}, api_key: none, mock_response: {answer}}}, "
-        f"model_info: {{id: {group}-{answer}-{number}}}}}"
-        for group, answers in ANSWERS.items()
-        for number, (model, answer) in enumerate(zip((SMALL, LARGE), answers, strict=True))
-    ]
-    strange = "{model: openai/nobody-knows, api_key: none, mock_response: strange}"
-    known = f"{{model: {SMALL}, api_key: none, mock_response: known}}"
-    lines += [f"  - {{model_name: unpriced, litellm_params: {each}}}" for each in (strange, known)]
-    return "\n".join(lines)
-
-
-class Proxy:
-    """A process of LiteLLM's proxy."""
-
-    def __init__(self, folder, service):
-        folder.mkdir()
-        self.folder, self.port = folder, free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        (folder / "config.yaml").write_text(CONFIG.format(models=models(), key=KEY, service=service))
-        (folder / "beside.py").write_text(textwrap.dedent(BESIDE))
-        self._log = (folder / "log").open("w")
-        command = [sys.executable, "-c", "import sys; from litellm import run_server; sys.exit(run_server())"]
-        where = ["--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(self.port)]
-        clean = {
-            key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "DATABASE_"))
-        }
-        self._process = subprocess.Popen([*command, *where], stdout=self._log, stderr=self._log, env=clean)
-        self.http = httpx.Client(base_url=self.url, headers={"authorization": f"Bearer {KEY}"}, timeout=30.0)
-        self.openai = openai.OpenAI(base_url=f"{self.url}/v1", api_key=KEY, max_retries=0, timeout=30.0)
-
-    @property
-    def log(self):
-        return (self.folder / "log").read_text()
-
-    def wait(self):
-        def up():
-            assert self._process.poll() is None, self.log
-            try:
-                return self.http.get("/health/liveliness").status_code == 200
-            except httpx.TransportError:
-                return False
-
-        until(up, 120.0)
-        return self
-
-    def ask(self, group="chat", **more):
-        """Return the text of an answer and the id that came with it."""
-        messages = [{"role": "user", "content": "hello"}]
-        found = self.openai.chat.completions.with_raw_response.create(model=group, messages=messages, **more)
-        return found.parse().choices[0].message.content, found.headers.get("x-frugal-decision")
-
-    def tell(self, id_, reward, **more):
-        return self.http.post("/frugal/feedback", json={"id": id_, "reward": reward}, **more)
-
-    def report(self, group="chat"):
-        return self.http.get("/frugal/report").json().get(group)
-
-    def close(self):
-        self.http.close()
-        self.openai.close()
-        self._process.terminate()
-        self._process.wait(20)
-        self._log.close()
-
+from litellm_harness import until
+from proxy_harness import Proxy
 
 PROCESSES = pytest.mark.slow  # a proxy takes ten seconds of a core to import
 
@@ -324,6 +183,32 @@ def test_several_proxies_share_a_session_through_the_service(proxies, service):
         assert sum(arm.pulls for arm in explained.arms) == 8
         # Both have told their bills.
         until(lambda: 0 < session.explain().spent < 0.003, 20.0)
+
+
+@PROCESSES
+@pytest.mark.parametrize("group", ["watched", "kept"])
+def test_several_proxies_share_a_session_that_looks_at_the_request(proxies, service, group):
+    """In a service and in a store; in shadow mode the ids of some answers are of no decision."""
+    more = {"extra_body": {"metadata": {"task": "poems"}}}
+    ids = [
+        (other, proxy.ask(group, **more)[1])
+        for proxy, other in zip(proxies, reversed(proxies), strict=True)
+        for _ in range(4)
+    ]
+    for other, id_ in ids:
+        # Feedback may come to any of them.
+        assert other.tell(id_, 1.0).status_code == 204
+        assert other.tell(id_, 0.0).status_code == 409
+    for proxy in proxies:
+        until(lambda proxy=proxy: proxy.report(group)["answers"] == 4)
+        report = proxy.report(group)
+        assert judged(proxy, group) == 4 and report["spent"] > 0
+        assert {"not followed", "feedback refused"} >= report["counts"].keys()
+    if group == "watched":
+        with fb.Client(service.url) as client:
+            told = client.session(group).explain()
+            assert (told.decisions, told.told) == (8, 8)
+            assert [each.name for each in told.segments] == ["poems"]
 
 
 @PROCESSES

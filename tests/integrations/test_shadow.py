@@ -221,6 +221,25 @@ def test_a_stored_session_is_gone_on_with(house, tmp_path):
     assert sum(arm.pulls for arm in again.explain().arms) == 6
 
 
+def test_after_a_restart_ids_are_known_and_new_models_are_taken_in(house, tmp_path):
+    settings = {"store": f"sqlite:///{tmp_path}/decisions.db", "name": "kept", "judge": None}
+    frugal = house.attached(**settings)
+    id_ = frugal.decision_of(house.call())
+    house.settled(1)
+    frugal.close()
+    models = {SMALL: "small", LARGE: "large", OTHER: "other"}
+    router = house.router(deployments=[house.deployment(*each) for each in models.items()])
+    again = house.attached(router, **settings)
+    again.tell(id_, 1.0)
+    with pytest.raises(fb.ToldBefore):
+        again.tell(id_, 0.0)
+    assert {arm.name for arm in again.explain().arms} == set(models)
+    assert sum(arm.pulls for arm in again.explain().arms) == 1
+    house.call()
+    house.settled(1)
+    assert not again.report().counts
+
+
 def test_a_deployment_that_comes_later_is_a_new_option(house):
     frugal = house.attached()
     house.call()

@@ -11,6 +11,7 @@ What is needed comes with the extra ``litellm``.
 from frugalbandits.integrations.litellm.checks import All, Exact, Length, Matches, MatchesSchema, ValidJSON
 from frugalbandits.integrations.litellm.judges import (
     ClippedReward,
+    Query,
     Request,
     Sampled,
     Thumbs,
@@ -18,7 +19,6 @@ from frugalbandits.integrations.litellm.judges import (
     text_of,
 )
 from frugalbandits.integrations.litellm.llm_judge import LLMJudge
-from frugalbandits.integrations.litellm.looking import Query
 from frugalbandits.integrations.litellm.report import OptionReport, Report
 from frugalbandits.integrations.litellm.router import FrugalRouter
 

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Decision
-from frugalbandits.errors import UnknownDecision
-from frugalbandits.integrations.litellm.looking import NOTHING, Asked
+from frugalbandits.errors import (
+    InputError,
+    ServiceUnavailable,
+    StoreUnavailable,
+    UnknownDecision,
+    UnknownSession,
+)
+from frugalbandits.integrations.litellm.backstage import log
+from frugalbandits.integrations.litellm.looking import NOTHING, Asked, unpacked
 from frugalbandits.integrations.litellm.tickets import Ticket
 
-__all__ = ["Book", "LookingBook"]
+__all__ = ["AWAY", "Book", "LookingBook"]
 
-_UNASKED = 10_000  # uses that were no decisions, whose judgements are waited for
+#: A session that cannot be reached at present.
+AWAY = (ServiceUnavailable, StoreUnavailable)
+_REST = 5.0  # seconds that a session which cannot be reached is left alone
+_WITHOUT = "fallback: the session cannot be reached; the dearest option that may be used"
+_KEPT = "fallback: the session cannot be reached; kept: the option of an earlier decision"
 
 
 class Book:
-    """A session, wherever it is kept; the same calls for all of them."""
+    """A session, wherever it is kept; the same calls for all of them.
 
-    def __init__(self, session: Any, remote: bool) -> None:
-        self.session, self._remote = session, remote
+    Parameters
+    ----------
+    session
+        The session, or a client's.
+    shared
+        Whether others know of it too: what is told of uses that were no decisions then has an id, by which it
+        counts once, whoever says it and however often.
+    """
+
+    def __init__(self, session: Any, shared: bool) -> None:
+        self.session, self._shared = session, shared
 
     def ask(
         self,
@@ -38,12 +57,9 @@ class Book:
         """Report on an answer, whether it was a decision or not."""
         if ticket.id is not None:
             self.session.tell(ticket.id, reward, cost)
-        elif self._remote:
-            # Once for each kind, whoever sends it, and however often.
-            kind = "r" if cost is None else "c" if reward is None else "b"
-            self.session.observe(ticket.option, reward, cost, id=f"litellm-{ticket.nonce}-{kind}")
-        else:
-            self.session.observe(ticket.option, reward, cost)
+            return
+        kind = "r" if cost is None else "c" if reward is None else "b"
+        self.session.observe(ticket.option, reward, cost, **self._id(f"{ticket.nonce}-{kind}"))
 
     def forget(self, ticket: Ticket) -> None:
         """Say that no feedback will come."""
@@ -53,20 +69,32 @@ class Book:
     def start_from(self, option: str, mean: float, weight: int) -> None:
         """Take in what a pool knows of an option as so many observations."""
         for number in range(weight):
-            told = {"id": f"litellm-pool-{option}-{number}"} if self._remote else {}
-            self.session.observe(option, mean, **told)
+            self.session.observe(option, mean, **self._id(f"pool-{option}-{number}"))
 
     def explain(self) -> Any:
         """Return what the session believes."""
         return self.session.explain()
 
+    def _id(self, name: str) -> dict[str, str]:
+        return {"id": f"litellm-{name}"} if self._shared else {}
+
 
 class LookingBook(Book):
-    """A session that looks at the request."""
+    """A session that looks at the request.
 
-    def __init__(self, session: ContextualSession) -> None:
-        super().__init__(session, remote=False)
-        self._unasked: OrderedDict[str, Any] = OrderedDict()
+    While it cannot be reached, the dearest option is taken: it costs money, but hardly quality. Such a use is
+    no decision, and is told of as an observation. The session is then left alone for a while, so that not
+    every request waits for it in vain.
+    """
+
+    def __init__(self, session: Any, shared: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(session, shared)
+        self._clock = clock
+        #: What is still to be done before the first ask, because the session could not be reached.
+        self.before: Callable[[], None] | None = None
+        self._away = False
+        self._again = 0.0
+        self._retired: frozenset[str] = frozenset()
 
     def ask(
         self,
@@ -76,30 +104,54 @@ class LookingBook(Book):
         costs: Mapping[str, float] | None = None,
     ) -> Decision:
         """Return a decision among some options, by what is known of the request, and what it would cost."""
-        decision: Decision = self.session.ask(asked.context, among=list(among), after=after, costs=costs)
-        return decision
+        prices = costs or {}
+        if self._clock() >= self._again:
+            try:
+                decision = self._asked(among, after, asked, prices)
+            except (*AWAY, UnknownSession) as error:  # one that is made when the service is back
+                self._again = self._clock() + _REST
+                if not self._away:
+                    log.warning("requests go to the dearest option for the time being: %s", error)
+                self._away = True
+            else:
+                self._away = False
+                return decision
+        kept = after is not None and after.option in among
+        option = after.option if after is not None and kept else max(among, key=lambda name: prices[name])
+        return Decision(None, option, _KEPT if kept else _WITHOUT, fallback=True)
 
-    def keep(self, nonce: str, context: Any) -> None:
-        """Keep what was known of a request that is answered by somebody who was not decided for."""
-        self._unasked[nonce] = context
-        if len(self._unasked) > _UNASKED:
-            self._unasked.popitem(last=False)
+    def _asked(
+        self, among: Sequence[str], after: Decision | None, asked: Asked, costs: Mapping[str, float]
+    ) -> Decision:
+        if self.before is not None:
+            self.before()
+            self.before = None
+        left = [option for option in among if option not in self._retired]
+        prices = {option: cost for option, cost in costs.items() if option not in self._retired}
+        try:
+            decision: Decision = self.session.ask(
+                context=asked.context, among=left, after=after, costs=prices
+            )
+            return decision
+        except UnknownSession:
+            raise
+        except InputError:
+            # LiteLLM does not know what was retired in the session, by somebody at the dashboard.
+            retired = frozenset(each.name for each in self.explain().options if each.standing == "retired")
+            if not retired - self._retired:
+                raise
+            self._retired = retired
+        return self._asked(among, after, asked, costs)
 
     def tell(self, ticket: Ticket, reward: float | None = None, cost: float | None = None) -> None:
         """Report on an answer, whether it was a decision or not; bills of others than decisions are ours."""
         if ticket.id is not None:
             self.session.tell(ticket.id, reward, cost)
         elif reward is not None:
-            context = self._unasked.pop(ticket.nonce, None)
-            if context is None:
+            if ticket.context is None:
                 raise UnknownDecision(
-                    f"what was known of the request that {ticket.option!r} has answered is no longer there: "
-                    f"it is kept for {_UNASKED:,} of them"
+                    f"{ticket.option!r} has answered a request that was not decided for it, and the id does "
+                    "not say what was known of that: there is nothing to learn from"
                 )
-            self.session.observe(context, ticket.option, reward)
-
-    def forget(self, ticket: Ticket) -> None:
-        """Say that no feedback will come."""
-        if ticket.id is not None:
-            self.session.forget(ticket.id)
-        self._unasked.pop(ticket.nonce, None)
+            context, id_ = unpacked(ticket.context), self._id(f"{ticket.nonce}-r")
+            self.session.observe(context=context, option=ticket.option, reward=reward, **id_)

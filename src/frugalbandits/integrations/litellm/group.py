@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from collections import OrderedDict
@@ -12,7 +11,7 @@ from typing import Any
 from frugalbandits.core.session import Decision
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.integrations.litellm.backstage import Backstage
-from frugalbandits.integrations.litellm.books import LookingBook
+from frugalbandits.integrations.litellm.books import AWAY
 from frugalbandits.integrations.litellm.judges import Sampled, Thumbs
 from frugalbandits.integrations.litellm.judging import Judging
 from frugalbandits.integrations.litellm.ledger import Attempt, Ledger
@@ -29,7 +28,7 @@ from frugalbandits.integrations.litellm.options import (
     stamped,
 )
 from frugalbandits.integrations.litellm.pricing import TokenPrices, first_costs, price_of, written_prices
-from frugalbandits.integrations.litellm.report import Report, believed_in, report_of
+from frugalbandits.integrations.litellm.report import Believed, Report, believed_in, report_of
 from frugalbandits.integrations.litellm.sessions import Sessions
 from frugalbandits.integrations.litellm.settings import Settings
 from frugalbandits.integrations.litellm.settling import Settling
@@ -41,6 +40,7 @@ __all__ = ["AFTER", "Group"]
 #: The key of a request's metadata that may carry the id of the last turn of its conversation.
 AFTER = "frugal_after"
 _CONVERSATIONS = 10_000
+_LONGEST = 1_500  # letters of a context in an id, which goes into a header: those must not be long
 
 
 class Group:
@@ -59,10 +59,8 @@ class Group:
         self.ledger = Ledger(settings.time_to_live, clock)
         self.trouble = Trouble(self.ledger)
         self.backstage = Backstage()
-        token = settings.token or os.environ.get("FRUGALBANDITS_TOKEN", "")
-        shared = None if settings.service_url is None else f"{settings.service_url}\n{token}"
-        self.signer = Signer(shared)
         self.sessions = Sessions(settings, costs, _judge_price(settings))
+        self.signer = Signer(self.sessions.key)
         self.prices = TokenPrices(settings.expected_tokens, settings.learn_costs)
         if settings.context is not None:
             self._put_prices(self._deployments())
@@ -163,7 +161,12 @@ class Group:
         if self.settings.context is not None:
             costs = self.prices.expected(self.sessions.costs, asked.tokens)
         decision = book.ask(among, self._after(segment, conversation, metadata), asked, costs)
-        ticket = Ticket(self.settings.group, segment, decision.option, decision.id, secrets.token_hex(8))
+        context = None
+        if decision.id is None:
+            self.ledger.count("decided without the session")
+            context = asked.packed
+        nonce = secrets.token_hex(8)
+        ticket = Ticket(self.settings.group, segment, decision.option, decision.id, nonce, context)
         attempt = Attempt(self.signer.write(ticket), ticket, decision, conversation, self._clock(), asked)
         call = kwargs.setdefault("litellm_call_id", secrets.token_hex(16))
         self.ledger.open(attempt, call if isinstance(call, str) else None)
@@ -188,7 +191,7 @@ class Group:
         if attempt.conversation is None:
             return
         key = attempt.ticket.segment, attempt.conversation
-        if option == attempt.ticket.option:
+        if option == attempt.ticket.option and attempt.ticket.id is not None:
             self._conversations[key] = attempt.decision
             self._conversations.move_to_end(key)
         else:
@@ -202,11 +205,14 @@ class Group:
         """Return deployments so that LiteLLM takes those of the option that was decided for."""
         if not deployments or any(stamp_of(each) for each in deployments):
             return list(deployments)
-        among = self.open_to(deployments, kwargs)
+        if self.sessions.slow_to_tell and {*map(option_of, deployments)} - self.sessions.costs.keys():
+            among = await self.backstage.in_front(self.open_to, deployments, kwargs)
+        else:
+            among = self.open_to(deployments, kwargs)
         asked = self.look(messages, kwargs, metadata_of(kwargs)) if among else None
         if asked is None:
             return list(deployments)
-        # To ask a service takes a network, and to open the session of a new segment may take a disk.
+        # To ask may take a network or a disk, and so may the session of a new segment or a new option.
         if self.sessions.slow_to_ask or (self.sessions.slow_to_tell and self._opens(kwargs)):
             attempt = await self.backstage.in_front(self.choose, kwargs, among, asked)
         else:
@@ -234,25 +240,25 @@ class Group:
         if attempt is None:
             return None
         option = self.ids.get(str(deployment), attempt.ticket.option if deployment is None else None)
-        return None if option is None else self.signer.write(attempt.answered_by(option))
+        if option is None:
+            return None
+        ticket = attempt.answered_by(option)
+        if len(ticket.context or "") > _LONGEST:
+            ticket = ticket._replace(context=None)
+        return self.signer.write(ticket)
 
     def why(self, call: object) -> str | None:
         """Return what was decided for a call, and why, in a sentence."""
         attempt = self.ledger.of_call(call)
         return None if attempt is None else f"{attempt.ticket.option}: {attempt.decision.reason}"
 
-    def unasked(self, option: str, metadata: Mapping[str, Any]) -> Ticket:
-        """Return a ticket for the use of an option that was no decision."""
+    def unasked(self, option: str, metadata: Mapping[str, Any], asked: Asked | None) -> Ticket:
+        """Return a ticket for the use of an option that was no decision, with what was known of it."""
         segment = _read(self._segment, metadata)
         if segment not in self.sessions.segments:
             segment = None
-        return Ticket(self.settings.group, segment, option, None, secrets.token_hex(8))
-
-    def unfollowed(self, ticket: Ticket, asked: Asked | None) -> None:
-        """Keep what was known of a request that somebody else has answered, until that is judged."""
-        book = self.sessions.of(ticket.segment)
-        if isinstance(book, LookingBook) and asked is not None:
-            book.keep(ticket.nonce, asked.context)
+        context = None if asked is None else asked.packed
+        return Ticket(self.settings.group, segment, option, None, secrets.token_hex(8), context)
 
     def billed(self, option: str, asked: Asked | None, cost: float) -> None:
         """Learn what calls cost, for a session that is told what each request would."""
@@ -266,9 +272,14 @@ class Group:
 
     def report(self) -> Report:
         """Return what the calls in this process have cost and were worth."""
-        settings, believed = self.settings, None
+        settings = self.settings
+        believed: Mapping[str, Believed] | None = None
         if settings.context is not None:
-            believed = believed_in(self.sessions.of(None).explain())
+            believed = {}
+            try:
+                believed = believed_in(self.sessions.of(None).explain())
+            except AWAY as error:
+                self.trouble.note("explaining", error)
         return report_of(
             settings.group, settings.shadow, settings.baseline, self.sessions.costs, self.ledger, believed
         )

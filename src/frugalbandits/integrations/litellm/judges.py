@@ -20,18 +20,18 @@ from frugalbandits.errors import InputError
 
 __all__ = [
     "ClippedReward",
+    "Query",
     "Request",
     "Sampled",
     "Thumbs",
     "Verdict",
     "clipped",
-    "question_in",
-    "text_in",
     "text_of",
     "verdict_of",
 ]
 
 Judge = Callable[["Request", Any], Any]
+_CHARACTERS = 4.0  # of a token; what is wrong with that is made up for when bills come in
 
 
 class ClippedReward(UserWarning):
@@ -39,8 +39,8 @@ class ClippedReward(UserWarning):
 
 
 @dataclass(frozen=True)
-class Request:
-    """What a judge gets to see of a request, beside the response.
+class Query:
+    """What is known of a request before anybody answers it: a function of yours makes features of this.
 
     Attributes
     ----------
@@ -48,26 +48,51 @@ class Request:
         The messages of the request; a prompt or an input in another form stands alone in the list.
     metadata
         The metadata of the request, with what LiteLLM has added.
-    group, segment, option
-        Where it went.
+    group, segment
+        The model group, and the segment where there are segments.
+    """
+
+    messages: Sequence[Any]
+    metadata: Mapping[str, Any]
+    group: str
+    segment: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the last message of a user."""
+        for message in reversed(self.messages):
+            if isinstance(message, str) or (isinstance(message, Mapping) and message.get("role") == "user"):
+                return _text_in(message)
+        return ""
+
+    @property
+    def tokens(self) -> float:
+        """About how many tokens the prompt has: a quarter of its characters."""
+        return sum(len(_text_in(each)) for each in self.messages) / _CHARACTERS
+
+
+@dataclass(frozen=True)
+class Request(Query):
+    """What a judge gets to see beside the response: the query, and what became of it.
+
+    Attributes
+    ----------
+    option
+        Who has answered.
     decision
         The id to give feedback with.
     wanted
         Whether a judgement would help the session to decide.
     """
 
-    messages: Sequence[Any]
-    metadata: Mapping[str, Any]
-    group: str
-    segment: str | None
-    option: str
-    decision: str
+    option: str = ""
+    decision: str = ""
     wanted: bool = True
 
     @property
     def question(self) -> str:
         """The text of the last message of a user."""
-        return question_in(self.messages)
+        return self.text
 
 
 class Verdict(NamedTuple):
@@ -240,15 +265,7 @@ def text_of(response: Any) -> str:
     return _text(plain.get("content"))
 
 
-def question_in(messages: Sequence[Any]) -> str:
-    """Return the text of the last message of a user."""
-    for message in reversed(messages):
-        if isinstance(message, str) or (isinstance(message, Mapping) and message.get("role") == "user"):
-            return text_in(message)
-    return ""
-
-
-def text_in(message: Any) -> str:
+def _text_in(message: Any) -> str:
     """Return the text of a message, which may be a text itself."""
     return _text(message.get("content")) if isinstance(message, Mapping) else _text(message)
 

@@ -30,7 +30,9 @@ class Attempt(NamedTuple):
 
     def answered_by(self, option: str) -> Ticket:
         """Return the ticket of an answer: of the decision where it was followed, otherwise of the use."""
-        return self.ticket if option == self.ticket.option else self.ticket._replace(option=option, id=None)
+        if option == self.ticket.option:
+            return self.ticket
+        return self.ticket._replace(option=option, id=None, context=self.asked.packed)
 
 
 @dataclass

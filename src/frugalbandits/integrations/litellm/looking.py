@@ -1,15 +1,17 @@
 """What a session gets to see of a request before it decides: its segment, its text, numbers of yours.
 
-Texts are made numbers here, at once, so that what waits for an answer is small. What a request will cost is
-guessed from the length of its prompt.
+Texts are made numbers here, at once, so that what waits for an answer is small, and no text of a user's goes
+to a store or a service. What a request will cost is guessed from the length of its prompt.
 """
 
 from __future__ import annotations
 
+import base64
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from frugalbandits.core.contextual.context import (
     Context,
@@ -20,59 +22,74 @@ from frugalbandits.core.contextual.context import (
     check_context,
 )
 from frugalbandits.core.contextual.registry import resolve_contextual
-from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.errors import InputError
-from frugalbandits.integrations.litellm.judges import question_in, text_in
+from frugalbandits.integrations.litellm.judges import Query
 
 if TYPE_CHECKING:
     from frugalbandits.integrations.litellm.settings import Settings
 
-__all__ = ["NOTHING", "UNNAMED", "Asked", "Query", "asked_of", "check_looking", "messages_in", "new_session"]
+__all__ = [
+    "NOTHING",
+    "UNNAMED",
+    "Asked",
+    "asked_of",
+    "by_numbers",
+    "check_looking",
+    "looks_alike",
+    "messages_in",
+    "unpacked",
+]
 
 #: The segment of a request whose metadata names none.
 UNNAMED = "unnamed"
-_CHARACTERS = 4.0  # of a token; what is wrong with that is made up for when bills come in
-
-
-@dataclass(frozen=True)
-class Query:
-    """What a function of yours gets to see of a request, to make features of it.
-
-    Attributes
-    ----------
-    messages
-        The messages of the request; a prompt or an input in another form stands alone in the list.
-    metadata
-        The metadata of the request, with what LiteLLM has added.
-    group, segment
-        The model group, and the segment where there are segments.
-    """
-
-    messages: Sequence[Any]
-    metadata: Mapping[str, Any]
-    group: str
-    segment: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The text of the last message of a user."""
-        return question_in(self.messages)
-
-    @property
-    def tokens(self) -> float:
-        """About how many tokens the prompt has: a quarter of its characters."""
-        return sum(len(text_in(each)) for each in self.messages) / _CHARACTERS
 
 
 class Asked(NamedTuple):
-    """What is known of a request: the context for a session, and about how many tokens its prompt has."""
+    """What is known of a request: its segment, its numbers, and about how many tokens its prompt has."""
 
-    context: Any
+    segment: str | None
+    numbers: Any
     tokens: float
+
+    @property
+    def context(self) -> Any:
+        """The request as a session takes it."""
+        if self.segment is None or self.numbers is None:
+            return self.numbers if self.segment is None else self.segment
+        return self.segment, self.numbers
+
+    @property
+    def packed(self) -> str | None:
+        """The same as a short text, to travel with a ticket; None: nothing is known.
+
+        Examples
+        --------
+        >>> Asked("sums", [0.5, -1.0], 7.0).packed, Asked("sums", None, 7.0).packed
+        ('AAAAPwAAgL8|sums', '|sums')
+        """
+        if self.segment is None and self.numbers is None:
+            return None
+        data = np.asarray([] if self.numbers is None else self.numbers, "<f4").tobytes()
+        numbers = base64.urlsafe_b64encode(data).decode().rstrip("=")
+        return numbers if self.segment is None else f"{numbers}|{self.segment}"
 
 
 #: What is known where a session does not look.
-NOTHING = Asked(None, 0.0)
+NOTHING = Asked(None, None, 0.0)
+
+
+def unpacked(text: str) -> Any:
+    """Return the context that was packed, to seven digits.
+
+    Examples
+    --------
+    >>> unpacked("AAAAPwAAgL8|sums"), unpacked("|sums")
+    (('sums', [0.5, -1.0]), 'sums')
+    """
+    packed, bar, segment = text.partition("|")
+    data = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+    numbers = np.frombuffer(data, "<f4").tolist() if packed else None
+    return Asked(segment if bar else None, numbers, 0.0).context
 
 
 def messages_in(messages: Any, call: Mapping[str, Any]) -> list[Any]:
@@ -92,33 +109,32 @@ def asked_of(settings: Settings, messages: Sequence[Any], metadata: Mapping[str,
     query = Query(messages, metadata, settings.group, segment)
     kind = context.features if isinstance(context, Joined) else context
     if isinstance(kind, Segments):
-        return Asked(segment, query.tokens)
+        return Asked(segment, None, query.tokens)
     value = query.text if settings.features is None else settings.features(query)
     if inspect.iscoroutine(value):
         value.close()
         raise InputError("features must be a plain function: decisions do not wait for a coroutine")
-    numbers = kind.numbers(value)
-    return Asked(numbers if segment is None else (segment, numbers), query.tokens)
+    return Asked(segment, kind.numbers(value), query.tokens)
 
 
-def new_session(settings: Settings, costs: Mapping[str, float]) -> ContextualSession:
-    """Return the session of a group that looks at the request."""
-    return ContextualSession(
-        costs,
-        context=_by_numbers(settings.context),
-        quality=settings.quality,
-        policy=settings.policy or "dual-cof",
-        memory=None if isinstance(settings.memory, str) else settings.memory,
-        time_to_live=settings.time_to_live,
-    )
-
-
-def _by_numbers(context: Context) -> Context:
+def by_numbers(context: Context) -> Context:
+    """Return what a session is told that it looks at: numbers, where they are made of a text here."""
     if isinstance(context, TextFeatures):
         return Features(context.size)
     if isinstance(context, Joined):
         return Joined(context.segments, Features(context.features.size))
     return context
+
+
+def looks_alike(one: Context, other: Context) -> bool:
+    """Tell whether what is known of a request by one context can be read by the other."""
+    return _shape(one) == _shape(other)
+
+
+def _shape(context: Context) -> tuple[bool, int]:
+    kind = context.features if isinstance(context, Joined) else context
+    size = 0 if isinstance(kind, Segments) else kind.size
+    return isinstance(context, Segments | Joined), size
 
 
 def check_looking(given: Mapping[str, Any]) -> None:
@@ -130,18 +146,20 @@ def check_looking(given: Mapping[str, Any]) -> None:
         return
     check_context(context)
     _check_readers(context, features, given["segment"])
-    for name in ("store", "service_url"):
-        if given[name] is not None:
-            raise InputError(
-                f"{name} is given, but a session that looks at the request is kept in this process alone"
-            )
     for name in ("horizon", "worth", "judge_price"):
         if given[name] is not None:
             raise InputError(f"a session that looks at the request has no use for {name}={given[name]!r}")
     if given["over"] == "each":
         raise InputError("a session that looks at the request promises an average: over must be 'queries'")
-    if given["policy"] is not None:
-        resolve_contextual(given["policy"])
+    if given["policy"] is None:
+        return
+    policy = resolve_contextual(given["policy"])
+    for name in ("store", "service_url"):
+        if given[name] is not None and type(policy).count is None:
+            raise InputError(
+                f"{given['policy']!r} decides in one process only, so leave {name} out, or take "
+                "policy='dual-cof'"
+            )
 
 
 def _check_readers(context: Context, features: Any, segment: Any) -> None:

@@ -10,6 +10,7 @@ The proxy gets two routes behind its own authentication: ``POST /frugal/feedback
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import tomllib
@@ -245,7 +246,9 @@ def _add_routes(app: Any) -> None:
 
     async def report() -> dict[str, Any]:
         """Return what this worker's calls have cost and were worth, group by group."""
-        return {group.settings.group: group.report().to_dict() for group in GROUPS.all()}
+        # In a thread: what a session believes may be asked of a service.
+        found = [await asyncio.to_thread(group.report) for group in GROUPS.all()]
+        return {each.group: each.to_dict() for each in found}
 
     # FastAPI reads types by name from the module, where these are not.
     feedback.__annotations__["told"] = Feedback
@@ -273,7 +276,7 @@ async def _take(id_: str, reward: float) -> None:
             await group.judging.feedback(id_, reward)
             return
     raise UnknownDecision(
-        "no answer was given out with this id, or not by this worker: several need service_url"
+        "no answer was given out with this id, or not by this worker: several need service_url or a store"
     )
 
 

@@ -159,6 +159,7 @@ class Believed(NamedTuple):
     low: float
     high: float
     cost: float
+    told: int
 
 
 def believed_in(found: ContextualExplanation) -> dict[str, Believed]:
@@ -168,7 +169,8 @@ def believed_in(found: ContextualExplanation) -> dict[str, Believed]:
         if each.quality is not None and each.error is not None:
             half = _Z * each.error
             low, high = max(each.quality - half, 0.0), min(each.quality + half, 1.0)
-            believed[each.name] = Believed(each.quality, low, high, each.always / max(found.decisions, 1))
+            cost = each.always / max(found.decisions, 1)
+            believed[each.name] = Believed(each.quality, low, high, cost, each.told)
     return believed
 
 
@@ -243,7 +245,8 @@ def report_of(
 def _as_believed(option: OptionReport, believed: Mapping[str, Believed]) -> OptionReport:
     """Return an option as it would be, had it answered every request."""
     known = believed.get(option.name)
-    if known is None or not option.judged:
+    # The session may know of answers that others have judged, or this process before it was started anew.
+    if known is None or not (option.judged or known.told):
         return replace(option, quality=None, low=0.0, high=1.0)
     return replace(option, quality=known.quality, low=known.low, high=known.high, cost=known.cost)
 

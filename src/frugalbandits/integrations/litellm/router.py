@@ -12,7 +12,7 @@ from frugalbandits.core.quality import Quality
 from frugalbandits.core.session import Explanation
 from frugalbandits.errors import InputError, UnknownDecision, extra_needed
 from frugalbandits.integrations.litellm.group import Group
-from frugalbandits.integrations.litellm.looking import Query
+from frugalbandits.integrations.litellm.judges import Query
 from frugalbandits.integrations.litellm.report import Report
 from frugalbandits.integrations.litellm.seams import GROUPS, Strategy, seam
 from frugalbandits.integrations.litellm.settings import DAY, Settings, made_settings
@@ -61,8 +61,7 @@ class FrugalRouter:
     context
         What a session looks at before it decides: ``Segments([...])`` by `segment`, ``TextFeatures(32)`` of
         the last message of the user, ``Features(number)`` by `features`, or segments and one of the others.
-        The group then has one session, a `ContextualSession`, which holds the average quality at the bar. It
-        is kept in this process alone: `store` and `service_url` are refused.
+        The group then has one session, a `ContextualSession`, which holds the average quality at the bar.
     features
         A plain function of a `Query` that returns the numbers for ``Features``, or the text for
         ``TextFeatures`` in place of the user's last message. Where it raises, LiteLLM chooses as it would

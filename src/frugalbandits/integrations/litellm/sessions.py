@@ -5,21 +5,27 @@ seen for the first time starts from it. It begins with at most `pooled` made-up 
 all of them the pool's mean, so what it sees itself soon outweighs them.
 
 Where a session looks at the request there is one, and the segment is a part of what it sees.
+
+A session in a store or a service may have been there before, and may be others' too. What is there goes on;
+options that it does not have are added, and where requests have costs of their own its usual ones are taken.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import threading
 from collections.abc import Mapping
 from typing import Any
 
+from frugalbandits.core.contextual.explanation import ContextualExplanation
+from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
-from frugalbandits.errors import Conflict, InputError
+from frugalbandits.errors import Conflict, InputError, ServiceUnavailable
 from frugalbandits.integrations.litellm.backstage import log
 from frugalbandits.integrations.litellm.books import Book, LookingBook
-from frugalbandits.integrations.litellm.looking import new_session
+from frugalbandits.integrations.litellm.looking import by_numbers, looks_alike
 from frugalbandits.integrations.litellm.settings import Settings
 
 __all__ = ["Sessions", "session_name"]
@@ -63,10 +69,27 @@ class Sessions:
         self._books: dict[str | None, Book] = {}
         self._client: Any = None
         self._store: Any = None
-        #: Whether an ask may have to wait for a network, and whether feedback may have to for a disk.
-        self.slow_to_ask = settings.service_url is not None
-        self.slow_to_tell = self.slow_to_ask or settings.store is not None
-        self.of(None)
+        self._looks = settings.context is not None
+        #: Whether an ask may have to wait for a network or a disk, and whether feedback may have to.
+        self.slow_to_tell = settings.service_url is not None or settings.store is not None
+        self.slow_to_ask = settings.service_url is not None or (self._looks and self.slow_to_tell)
+        try:
+            self.of(None)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def key(self) -> str | None:
+        """What all processes know that share these sessions; None: they are of this process alone."""
+        if self.settings.service_url is not None:
+            token = self.settings.token or os.environ.get("FRUGALBANDITS_TOKEN", "")
+            return f"{self.settings.service_url}\n{token}"
+        if self._store is None:
+            return None
+        from frugalbandits.stores.following import secret_of
+
+        return secret_of(self._store).hex()
 
     @property
     def segments(self) -> list[str]:
@@ -91,17 +114,23 @@ class Sessions:
             if option in self.costs:
                 return
             for book in self._books.values():
-                try:
-                    book.session.add(option, cost)
-                except InputError as error:  # another worker was first
-                    log.info("option %r was not added here: %s", option, error)
+                self._add(book, option, cost)
             self.costs[option] = cost
+
+    def _add(self, book: Book, option: str, cost: float) -> None:
+        try:
+            book.session.add(option, cost)
+        except InputError as error:  # another worker was first
+            log.info("option %r was not added here: %s", option, error)
 
     def set_cost(self, option: str, cost: float) -> None:
         """Take in a new price of an option, in all sessions: bills so far are no guide any more."""
         with self._lock:
             for book in self._books.values():
-                book.session.set_cost(option, cost)
+                try:
+                    book.session.set_cost(option, cost)
+                except InputError as error:  # it was retired there
+                    log.info("the price of %r was not set: %s", option, error)
             self.costs[option] = cost
 
     def close(self) -> None:
@@ -118,55 +147,106 @@ class Sessions:
 
     def _opened(self, segment: str | None) -> Book:
         settings, costs = self.settings, dict(self.costs)
-        if settings.context is not None:
-            return LookingBook(new_session(settings, costs))
         if segment is not None:
             known = {arm.name: arm.learned_cost for arm in self._books[None].explain().arms}
             costs = {option: known.get(option) or cost for option, cost in costs.items()}
-        terms: dict[str, Any] = {
-            "quality": settings.quality,
+        name = session_name(settings.name, segment)
+        if settings.service_url is not None:
+            session, before = self._at_service(name, costs)
+        elif settings.store is not None:
+            session, before = self._in_store(name, costs)
+        else:
+            session, before = self._kind(costs, **self._terms), False
+        book = (LookingBook if self._looks else Book)(session, self.slow_to_tell)
+        if before or (self._looks and self.slow_to_tell):
+            try:
+                self._go_on(book, name)
+            except ServiceUnavailable:
+                if isinstance(book, LookingBook):
+                    book.before = lambda: self._go_on(book, name)
+        if segment is not None and book.explain().decisions == 0:
+            self._pool_into(book)
+        return book
+
+    @property
+    def _kind(self) -> Any:
+        return ContextualSession if self._looks else Session
+
+    @property
+    def _terms(self) -> dict[str, Any]:
+        """What a new session is told beside its costs."""
+        settings = self.settings
+        common = {"quality": settings.quality, "time_to_live": settings.time_to_live}
+        if self._looks:
+            return {
+                **common,
+                "context": by_numbers(settings.context),
+                "policy": settings.policy or "dual-cof",
+                "memory": None if isinstance(settings.memory, str) else settings.memory,
+            }
+        return {
+            **common,
             "policy": settings.policy,
             "over": settings.over,
             "horizon": settings.horizon,
             "worth": settings.worth,
             "learn_costs": settings.learn_costs,
             "memory": settings.memory,
-            "time_to_live": settings.time_to_live,
             "judge_price": self._judge_price,
         }
-        name = session_name(settings.name, segment)
-        if settings.service_url is not None:
-            book = Book(self._at_service(name, costs, terms), remote=True)
-        elif settings.store is not None:
-            book = Book(self._in_store(name, costs, terms), remote=False)
-        else:
-            book = Book(Session(costs, **terms), remote=False)
-        if segment is not None and book.explain().decisions == 0:
-            self._pool_into(book)
-        return book
 
-    def _in_store(self, name: str, costs: Mapping[str, float], terms: Mapping[str, Any]) -> Any:
-        from frugalbandits.stores import StoredSession, open_store
+    def _in_store(self, name: str, costs: Mapping[str, float]) -> tuple[Any, bool]:
+        """Return a session in the store, and whether it was there with other settings."""
+        from frugalbandits.stores import StoredContextualSession, StoredSession, open_store
 
         if self._store is None:
             given = self.settings.store
             self._store = open_store(given) if isinstance(given, str) else given
         try:
-            return Session(costs, **terms, store=self._store, name=name)
+            return self._kind(costs, **self._terms, store=self._store, name=name), False
         except Conflict as error:
             log.info(_OTHERWISE, name, error)
-            return StoredSession.open(self._store, name)
+        if not self._looks:
+            return StoredSession.open(self._store, name), True
+        found = StoredContextualSession.open(self._store, name)
+        if not looks_alike(found.context, self.settings.context):
+            seen = found.context
+            found.close()
+            raise Conflict(
+                f"the session {name!r} is there and looks at {seen!r}, which {self.settings.context!r} is "
+                "not: take another name=..."
+            )
+        return found, True
 
-    def _at_service(self, name: str, costs: Mapping[str, float], terms: Mapping[str, Any]) -> Any:
+    def _at_service(self, name: str, costs: Mapping[str, float]) -> tuple[Any, bool]:
+        """Return a session of the service, and whether it was there with other settings."""
         if self._client is None:
             from frugalbandits.client import Client
 
             self._client = Client(str(self.settings.service_url), self.settings.token)
         try:
-            return self._client.create(name, costs, **terms)
+            return self._client.create(name, costs, **self._terms), False
         except Conflict as error:
             log.info(_OTHERWISE, name, error)
-            return self._client.session(name, fallback=sorted(costs, key=costs.__getitem__, reverse=True))
+            dearest = None if self._looks else sorted(costs, key=costs.__getitem__, reverse=True)
+            return self._client.session(name, fallback=dearest), True
+
+    def _go_on(self, book: Book, name: str) -> None:
+        """Go on with a session that was there: it gets the options that it lacks."""
+        told = book.explain()
+        if isinstance(told, ContextualExplanation) != self._looks:
+            looks = "no request, but a" if self._looks else "requests, but no"
+            raise Conflict(
+                f"the session {name!r} is there and looks at {looks} context is given: take another name=..."
+            )
+        known = told.options if self._looks else (*told.arms, *told.retired)
+        there = {each.name: each.cost for each in known}
+        with self._lock:
+            for option, cost in self.costs.items():
+                if option not in there:
+                    self._add(book, option, cost)
+                elif self._looks:
+                    self.costs[option] = there[option]
 
     def _pool_into(self, book: Book) -> None:
         for arm in self._books[None].explain().arms:

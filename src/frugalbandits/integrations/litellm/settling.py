@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frugalbandits.integrations.litellm.judges import Request
 from frugalbandits.integrations.litellm.ledger import Attempt
-from frugalbandits.integrations.litellm.looking import Asked
+from frugalbandits.integrations.litellm.looking import Asked, messages_in
 from frugalbandits.integrations.litellm.options import metadata_of, stamp_of
 from frugalbandits.integrations.litellm.tickets import Ticket
 
@@ -99,7 +99,7 @@ class Settling:
         option = answer.option if answer.option is not None else attempt.ticket.option
         ticket = attempt.answered_by(option)
         book = group.sessions.of(ticket.segment)
-        if ticket.id is None:
+        if option != attempt.ticket.option:
             # Another option has answered than the one that was decided for.
             group.ledger.count("not followed")
             with group.trouble.kept_out("forgetting", attempt.text):
@@ -107,7 +107,6 @@ class Settling:
             if option not in group.sessions.costs:
                 group.ledger.pay(elsewhere=answer.cost or 0.0)
                 return
-            group.unfollowed(ticket, attempt.asked)
         await self._book(ticket, answer, attempt.decision.wanted or ticket.id is None, attempt.asked)
 
     async def _book(self, ticket: Ticket, answer: Answer, wanted: bool, asked: Asked | None) -> None:
@@ -120,9 +119,10 @@ class Settling:
         if answer.cost is not None:
             with group.trouble.kept_out("bill", text):
                 await self._do(group.sessions.of(ticket.segment).tell, ticket, None, answer.cost)
-                group.billed(ticket.option, asked, answer.cost)
+                await self._do(group.billed, ticket.option, asked, answer.cost)
+        segment = ticket.segment if asked is None or asked.segment is None else asked.segment
         request = Request(
-            answer.messages, answer.metadata, ticket.group, ticket.segment, ticket.option, text, wanted
+            answer.messages, answer.metadata, ticket.group, segment, ticket.option, text, wanted
         )
         await group.judging.judge(ticket, request, answer.response)
 
@@ -138,9 +138,8 @@ class Settling:
         if answer.option is None or answer.option not in group.sessions.costs:
             group.ledger.pay(elsewhere=answer.cost or 0.0)
             return
-        ticket = group.unasked(answer.option, answer.metadata)
         asked = group.look(answer.messages, {}, answer.metadata)
-        group.unfollowed(ticket, asked)
+        ticket = group.unasked(answer.option, answer.metadata, asked)
         if not group.backstage.submit(lambda: self._book(ticket, answer, wanted=True, asked=asked)):
             group.ledger.count("dropped: too much to do")
 
@@ -153,9 +152,7 @@ class Settling:
         option = self._group.ids.get(str(info.get("id"))) or named
         cached = bool(kwargs.get("cache_hit"))
         bill = self._bill(option, kwargs.get("response_cost"))
-        given = kwargs.get("messages") or kwargs.get("input") or []
-        messages = list(given) if isinstance(given, list | tuple) else [given]
-        return Answer(option, bill, cached, messages, metadata, response)
+        return Answer(option, bill, cached, messages_in(None, kwargs), metadata, response)
 
     def _bill(self, option: str | None, cost: Any) -> float | None:
         """Return what an answer has cost; None where that tells nothing of a price.

@@ -2,7 +2,7 @@
 
 A ticket says which group, segment and option an answer is of, and which decision it was, if it was one. It is
 signed, so whoever may send feedback can only send it for answers that were given. Processes that share a
-service share the key, so any of them takes feedback for any ticket.
+service or a store share the key, so any of them takes feedback for any ticket, after a restart too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Ticket(NamedTuple):
     """What feedback needs to know of an answer.
 
     `id` is the decision that the answer goes back to; None: it was no decision of ours that was followed, but
-    the use of an option all the same (a fallback, a shadow), which `nonce` tells from others.
+    the use of an option all the same (a fallback, a shadow), which `nonce` tells from others. Where a session
+    looks at the request, such a use has with it what was known, `context`: no log has that.
     """
 
     group: str
@@ -34,6 +35,7 @@ class Ticket(NamedTuple):
     option: str
     id: Any
     nonce: str
+    context: str | None = None
 
 
 class Signer:

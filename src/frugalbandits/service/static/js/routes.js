@@ -6,9 +6,9 @@ import { amount, count, percent, quality } from "./format.js";
 const HEADS = ["Segment", "Decisions", "Judged", "Reached", "Cost each", "Mostly"];
 const NUMBERS = new Set(["Decisions", "Judged", "Reached", "Cost each"]);
 
-/** Return a session as the page draws it; what looks at no query stays as it is. */
+/** Return a session as the page draws it; what looks at no query stays nearly as it is. */
 export function drawable(session) {
-  if (!session.context) return session;
+  if (!session.context) return { ...session, role: "the best" };
   const arms = session.options.map(armOf);
   const [, standing, money, , ...rest] = session.lines; // the price has a place of its own
   return {
@@ -19,6 +19,7 @@ export function drawable(session) {
     headline: standing,
     notes: [money, ...rest],
     best: session.told ? session.reference : null,
+    role: session.quality.kind === "relative-to" ? "the reference" : "the best",
     always_best: session.always_reference,
     saving: session.told ? session.saving : null,
     decision: null,
@@ -41,7 +42,7 @@ function armOf(option) {
     mean: known ? option.quality : null,
     lcb: known ? Math.max(option.quality - reach, 0) : null,
     ucb: known ? Math.min(option.quality + reach, 1) : null,
-    status: option.standing === "active" ? "by query" : option.standing,
+    status: option.standing === "active" ? "in use" : option.standing,
   };
 }
 

@@ -96,7 +96,7 @@ function drawTiles() {
   const tiles = [
     ["Decisions", count(session.decisions), session.arms.length === 1 ? "1 option" : `${session.arms.length} options`],
     ["Spent", amount(session.spent), session.decisions ? `${amount(session.spent / session.decisions)} a decision` : ""],
-    saved("Saved against the best", session.saving, session.always_best, session.best),
+    saved(`Saved against ${session.role}`, session.saving, session.always_best, session.best),
     session.context ? reached(session) : saved("Saved against the dearest", session.saving_dearest, session.always_dearest, session.dearest),
     ["Judged", percent(feedback.rate), feedback.waiting ? `${count(feedback.waiting)} wait for feedback` : "nothing waits"],
     session.context ? price(session) : ["Feedback comes after", duration(feedback.mean_delay), "on average"],
@@ -131,8 +131,8 @@ function drawNext() {
   const parts = [];
   if (planned) {
     parts.push(make("p", {}, "The next decision is for ", make("b", {}, planned.option), `: ${planned.reason}.`));
-  } else if (session.context) {
-    parts.push(make("p", {}, `The next decision is for the option with the least cost less ${amount(session.price)} times the quality that is expected on its query.`));
+  } else if (session.context && session.arms.some((arm) => arm.standing === "active")) {
+    parts.push(make("p", {}, `The next query goes to the option with the least cost − ${amount(session.price)} × expected quality on that query, and now and then to another one, to learn.`));
   } else if (session.mix) {
     parts.push(make("p", {}, "The next decision keeps the average of all decisions at the bar."));
   } else if (session.question) {
@@ -192,7 +192,7 @@ function spending() {
   const best = session.best;
   if (best !== null) {
     const values = always(bins, best, session.always_best);
-    lines.push({ key: "best", name: `always ${best}, the best`, values, colour: property(best), dash: [7, 4] });
+    lines.push({ key: "best", name: `always ${best}, ${session.role}`, values, colour: property(best), dash: [7, 4] });
   }
   if (session.dearest !== best) {
     const values = always(bins, session.dearest, session.always_dearest);
