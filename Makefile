@@ -26,7 +26,7 @@ environments: $(LITELLM)/.installed
 
 # With the plus sign one sees it at work: the words of all others come when they are done.
 suite: $(VENV)/.installed $(VENV)/.browser
-	+$(BIN)/python -m pytest -n 3 --dist worksteal
+	+$(BIN)/python -m pytest -n 2 --dist worksteal
 
 others: $(LITELLM)/.installed
 	FRUGALBANDITS_EXAMPLES=quick $(PYTHON) tests/pythons.py -m "not slow" -n 0
