@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -128,8 +130,12 @@ CHILD = """
 def test_a_router_that_is_killed_goes_on_where_it_was(tmp_path, async_house):
     """kill -9 in the middle of a call: every id that was handed out is known, and what was told is told."""
     house, store = async_house, f"sqlite:///{tmp_path}/decisions.db"
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(CHILD), store], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", textwrap.dedent(CHILD), store],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
     )
     lines = [process.stdout.readline().split() for _ in range(20)]
     process.send_signal(signal.SIGKILL)
