@@ -8,6 +8,7 @@ import frugalbandits as fb
 from frugalbandits.lab.paper.experiments import experiments
 
 __all__ = [
+    "ALONE",
     "beginning",
     "families",
     "instances",
@@ -15,6 +16,9 @@ __all__ = [
     "policies",
     "rewards",
 ]
+
+#: The families of the leaderboard that have a measure and a page of their own.
+ALONE = ("worlds", "contextual", "contextual-late", "contextual-wanted")
 
 
 def beginning(incomplete: str, known: Iterable[str]) -> list[str]:
@@ -59,5 +63,4 @@ def families(incomplete: str) -> list[str]:
     """Complete a family of the leaderboard."""
     from frugalbandits.lab.leaderboard import board  # takes time to import
 
-    alone = ("worlds", "contextual", "contextual-late", "contextual-wanted")
-    return beginning(incomplete, (*board.families(), "all", *alone))
+    return beginning(incomplete, (*board.families(), "all", *ALONE))

@@ -27,6 +27,7 @@ from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab import terminal
 from frugalbandits.lab.sweeps.cells import Settings
 from frugalbandits.lab.sweeps.display import display
+from frugalbandits.lab.text import listed
 from frugalbandits.lab.worlds import WORLD_POLICIES
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ __all__ = ["leaderboard"]
 
 Made = TypeVar("Made")
 
-# The families that have a measure and a page of their own.
-WORLDS = "worlds"
-ALONE = (WORLDS, "contextual", "contextual-late", "contextual-wanted")
+# The families that have a measure and a page of their own: one of worlds, the others of queries.
+WORLDS, *QUERIES = completing.ALONE
 # Near-ties are common among real options; with a tolerance they end.
 TOLERANT = ("glr-cof:tolerance=0.02", "glr-cof:tolerance=0.02,goal=conclusion")
 
@@ -106,19 +106,18 @@ def leaderboard(
 
     folder = out or Path("out") / ("leaderboard-quick" if quick else "leaderboard")
     settings = Settings(quick, seed, runs)
-    alone = next((name for name in family or [] if name in ALONE), None)
+    alone = next((name for name in family or [] if name in completing.ALONE), None)
     if alone is not None:
         _check_alone(alone, family or [], cluster)
     if problem and alone in (None, WORLDS):
-        queries = " and ".join(name for name in ALONE if name != WORLDS)
-        raise InputError(f"--problem is for {queries} alone, but it is {problem[0]!r}")
+        raise InputError(f"--problem is for {listed(QUERIES)} alone, but it is {problem[0]!r}")
     if alone == WORLDS:
         _worlds(policy or [], folder, settings, workers, as_json)
         return
     if alone is not None:
         _contextual(alone, policy or [], problem or [], folder, settings, workers, as_json)
         return
-    known = (*board.families(), "all", *ALONE)
+    known = (*board.families(), "all", *completing.ALONE)
     for name in family or []:
         if name not in known:
             raise unknown_name("family", name, known)

@@ -16,6 +16,7 @@ from frugalbandits.lab.leaderboard import contextual
 from frugalbandits.lab.leaderboard.contextual import Entry, Row, standings
 from frugalbandits.lab.sweeps.cells import Settings
 
+ONLY = "--problem is for contextual, contextual-late and contextual-wanted alone"
 SMALL = ("contextual", "--quick", "--runs", "1", "--policy", "linucb-right", "--policy", "linucb-low")
 
 
@@ -143,11 +144,11 @@ def test_problems_of_ones_own(in_an_empty_folder):
     [
         (
             ("tables", "--problem", "synthetic-3"),
-            "--problem is for contextual and contextual-late and",
+            ONLY,
         ),
         (
             ("worlds", "--problem", "synthetic-3"),
-            "--problem is for contextual and contextual-late and",
+            ONLY,
         ),
         (("contextual", "--problem", "gone.npz"), "cannot read gone.npz"),
         (("contextual", "--problem", "synthtic-3"), "did you mean"),

@@ -161,7 +161,8 @@ class Sessions:
         if before or (self._looks and self.slow_to_tell):
             try:
                 self._go_on(book, name)
-            except ServiceUnavailable:
+            except ServiceUnavailable as error:
+                log.info("what the session %r lacks is not added yet: %s", name, error)
                 if isinstance(book, LookingBook):
                     book.before = lambda: self._go_on(book, name)
         if segment is not None and book.explain().decisions == 0:
