@@ -143,6 +143,9 @@ class Sessions:
             if self._client is not None:
                 self._client.close()
             if self._store is not None and isinstance(self.settings.store, str):
+                from frugalbandits.stores.keeping import keeper_of
+
+                keeper_of(self._store).close()
                 self._store.close()
 
     def _opened(self, segment: str | None) -> Book:
