@@ -51,17 +51,19 @@ class Listed(NamedTuple):
     """A session of the service in a few numbers.
 
     `told` counts rewards, and `waiting` decisions that have none yet. `best` is the option of the highest
-    mean so far, and `likely` the one that looks right.
+    mean so far, and `likely` the one that looks right. `trouble` says why a session does not work; where it
+    cannot even be opened, the numbers are None.
     """
 
     name: str
-    decisions: int
-    told: int
-    waiting: int
-    options: int
+    decisions: int | None
+    told: int | None
+    waiting: int | None
+    options: int | None
     spent: float | None
     best: str | None
     likely: str | None
+    trouble: str | None = None
 
 
 def check_name(name: object) -> str:

@@ -12,7 +12,7 @@ from fastapi import Query
 from frugalbandits.core.contextual.context import context_of
 from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
-from frugalbandits.errors import HorizonWarning, InputError
+from frugalbandits.errors import HorizonWarning, InputError, StoreUnavailable
 from frugalbandits.service import limits
 from frugalbandits.service.access import ADMIN, READER
 from frugalbandits.service.answers import Answer, as_json, encoded
@@ -29,7 +29,7 @@ from frugalbandits.service.shapes import (
     SessionList,
     SessionShape,
 )
-from frugalbandits.service.views import entry_view, session_view, summary_view
+from frugalbandits.service.views import broken_view, entry_view, session_view, summary_view
 from frugalbandits.stores.following import Following, check_session_name
 from frugalbandits.stores.kinds import Stored
 from frugalbandits.stores.outlook import options_of
@@ -127,14 +127,34 @@ def _contextual_of(body: NewSession, context: Context) -> ContextualSession:
 
 
 async def listed(call: Call, after: AfterName = "", limit: PageSize = 100) -> Answer:
-    """Return sessions by name, each in a few numbers."""
+    """Return sessions by name, each in a few numbers; one that does not work has its `trouble` in words."""
     hub = call.service.hub
     names = sorted(name for name in await hub.names() if name.startswith(call.who.prefix))
     beyond = [name for name in names if name > after]
-    sessions = [await hub.session(name) for name in beyond[:limit]]
-    body = await asyncio.to_thread(lambda: [summary_view(each) for each in sessions])
+    sessions = {name: await _opened(hub, name) for name in beyond[:limit]}
+    troubles = hub.troubles()
+
+    def views() -> list[dict[str, Any]]:
+        return [
+            broken_view(name, troubles.get(name, "it was removed from the store meanwhile"))
+            if session is None
+            else summary_view(session, troubles.get(name))
+            for name, session in sessions.items()
+        ]
+
+    body = await asyncio.to_thread(views)
     more = beyond[limit - 1] if len(beyond) > limit else None
     return as_json({"sessions": body, "total": len(names), "next": more})
+
+
+async def _opened(hub: Hub, name: str) -> Stored | None:
+    """Return a session, or None where it cannot be opened: `hub.troubles` says why."""
+    try:
+        return await hub.session(name)
+    except StoreUnavailable:
+        raise
+    except Exception:
+        return None
 
 
 async def explained(call: Call, name: SessionName) -> Answer:
