@@ -32,8 +32,8 @@ collect_ignore = [] if find_spec("litellm") else ["integrations", "litellm_harne
 
 
 def pytest_configure() -> None:
-    # In the background, under nohup and in some runners interrupts are ignored, and children inherit that. Tests
-    # that interrupt themselves or a child would then wait for ever.
+    # In the background, under nohup and in some runners interrupts are ignored, and children inherit that.
+    # Tests that interrupt themselves or a child would then wait for ever.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the longest tests first, so that the last minutes of a run keep all workers busy.
 
     With `--dist worksteal` each of two workers begins with one half of the list: the long tests are dealt to
-    the beginnings of both. Otherwise the order is that of the files, which keeps fixtures of a module together.
+    the beginnings of both. Otherwise the order is that of the files, so that fixtures of a module are kept.
     """
     long = [item for item in items if item.get_closest_marker("slow")]
     short = [item for item in items if not item.get_closest_marker("slow")]
