@@ -10,7 +10,8 @@ import pytest
 
 from frugalbandits.errors import InputError, StoreUnavailable
 from frugalbandits.stores import open_store, schema
-from frugalbandits.stores.postgres import PostgresStore, _Link
+from frugalbandits.stores.postgres import PostgresStore
+from frugalbandits.stores.postgres_connection import Link
 from store_harness import fact, in_threads
 
 
@@ -193,8 +194,8 @@ def test_a_database_that_is_away_is_not_asked_in_a_hurry(monkeypatch):
         tried.append(time.monotonic())
         raise psycopg.OperationalError("away")
 
-    monkeypatch.setattr(psycopg, "connect", refuse)
-    link = _Link({}, "there")
+    monkeypatch.setattr(psycopg.Connection, "connect", refuse)
+    link = Link({}, "there", patience=1.0)
     until = time.monotonic() + 1.0
     while time.monotonic() < until:
         with pytest.raises(StoreUnavailable, match="away"):
