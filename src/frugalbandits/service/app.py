@@ -37,7 +37,7 @@ __all__ = ["Service", "create_app"]
 
 REFRESH = 1.0  # seconds between two looks at the tokens
 CLOSE = 5.0  # seconds that the store has to close in when the service ends
-_PAUSE = 1.0  # seconds until the next session is opened ahead, where one could not be
+_PAUSE = 1.0  # seconds until the sessions are listed again, where that failed
 _MISS = 0.25  # seconds between two looks because somebody had an unknown one
 #: Headers by which a proxy says that it passes on somebody's request; beside all that begin x-forwarded-.
 _FORWARDED = frozenset(
@@ -129,20 +129,15 @@ class Service:
     async def _open_all(self) -> None:
         while True:
             try:
-                await self.hub.open_all(self._not_opened)
+                await self.hub.open_all()
                 return
             except Exception as error:
                 self._warn("could not list the sessions; tried again", error)
                 await asyncio.sleep(_PAUSE)
 
-    async def _not_opened(self, name: str, error: Exception) -> None:
-        self._warn("could not open a session ahead; tried again when it is used", error, session=name)
-        if isinstance(error, StoreUnavailable):
-            await asyncio.sleep(_PAUSE)
-
-    def _warn(self, event: str, error: Exception, **more: str) -> None:
+    def _warn(self, event: str, error: Exception) -> None:
         foreseen = isinstance(error, StoreUnavailable | InputError)
-        self.log.warning(event, why=str(error), exc_info=None if foreseen else error, **more)
+        self.log.warning(event, why=str(error), exc_info=None if foreseen else error)
 
     async def stop(self) -> None:
         """End everything: write the last counts of decisions, close the store, but do not wait for ever."""

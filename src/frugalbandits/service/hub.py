@@ -27,6 +27,7 @@ __all__ = ["Hub"]
 LOOK_EVERY = 0.2
 #: Seconds until a session that could not be opened is tried again: reading its log may take a while.
 RETRY_AFTER = 2.0
+_PAUSE = 1.0  # seconds until the next session is opened ahead, where the store did not answer
 _Found = TypeVar("_Found")
 
 
@@ -199,13 +200,14 @@ class Hub:
             self._awaiting = Awaiting(loop, self._patience, limits.STORE_WAITING)
         return self._awaiting.of(lambda: self.store.submit(session.name, facts))
 
-    async def open_all(self, failed: Callable[[str, Exception], Awaitable[None]]) -> None:
-        """Open every session in turn, so that nobody waits for it later; hand on what cannot be opened."""
+    async def open_all(self) -> None:
+        """Open every session in turn, so that nobody waits for it later."""
         for name in list(await self.names()):
             try:
                 await self.session(name)
             except StoreUnavailable as error:
-                await failed(name, error)
+                logger().warning("a session is opened when it is used", session=name, why=str(error))
+                await asyncio.sleep(_PAUSE)
             except Exception:
                 continue  # `_open` has logged it and keeps the reason; the others are opened all the same
 

@@ -27,8 +27,11 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 # Seconds beyond the timeout of a statement after which a database that says nothing is given up.
 _MARGIN = 2.0
 
+# A statement waits for a lock for this share of the time that it has, so that the error can say so.
+_LOCK_SHARE = 0.8
+
 _SETTINGS = """SELECT set_config('statement_timeout', %s, false),
-    set_config('lock_timeout', '10s', false),
+    set_config('lock_timeout', %s, false),
     set_config('idle_in_transaction_session_timeout', '20s', false),
     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
          THEN set_config('synchronous_commit', 'on', false) END"""
@@ -98,7 +101,8 @@ class Link:
             connection = _TimedConnection.connect(autocommit=True, **self._settings)
             connection.patience = self._patience + _MARGIN
             try:
-                connection.execute(_SETTINGS, [f"{self._patience * 1e3:.0f}ms"])
+                limits = [f"{share * self._patience * 1e3:.0f}ms" for share in (1.0, _LOCK_SHARE)]
+                connection.execute(_SETTINGS, limits)
                 if self._first:
                     connection.execute(self._first)
             except BaseException:
