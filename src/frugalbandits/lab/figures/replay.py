@@ -37,7 +37,7 @@ _RULES = {"oracle: mix": "P", "oracle: segments": "h", "oracle: linear": "d"}
 # around the oracle that picks it, and rules around each other.
 _RING = 14.0
 _HOLLOW = frozenset({"oracle: mix", "oracle: segments", "oracle: linear"})
-_SIZES = {"oracle": 9.5, "oracle: mix": 14.0, "oracle: segments": 15.0, "oracle: linear": 9.0}
+_SIZES = {"oracle": 11.0, "oracle: mix": 14.0, "oracle: segments": 15.0, "oracle: linear": 9.0}
 
 
 def plot_replay(replay: Replay) -> Figure:
@@ -70,7 +70,7 @@ def plot_replay(replay: Replay) -> Figure:
                 colour, mark = GREEN, _RULES.get(line.name, "*")
             if line.kind == "policy":
                 colour, mark = styles[line.name].colour, styles[line.name].mark
-            size = _SIZES.get(line.name, 8.5)
+            size = _SIZES.get(line.name, 12.0 if mark == "*" else 8.5)
             _point(axes, line, colour, mark, size)
             handles.append(_handle(colour, mark, line.name in _HOLLOW, min(size, 10.0)))
             labels.append(_label(line))
@@ -99,8 +99,11 @@ def _label(line: Line) -> str:
 
 
 def _handle(colour: str, mark: str, hollow: bool = False, size: float = 8.0) -> Line2D:
-    face = {"markerfacecolor": "none", "markeredgewidth": 1.6} if hollow else {}
-    return Line2D([], [], color=colour, marker=mark, linestyle="none", markersize=size, **face)
+    handle = Line2D([], [], color=colour, marker=mark, linestyle="none", markersize=size)
+    if hollow:
+        handle.set_markerfacecolor("none")
+        handle.set_markeredgewidth(1.6)
+    return handle
 
 
 def _point(axes: Any, line: Line, colour: str, mark: str, size: float) -> None:
