@@ -372,7 +372,7 @@ def test_a_method_that_an_address_does_not_know_is_told_all_that_it_does(api: Ap
     for path, operations in paths.items():
         known = sorted(method.upper() for method in operations)
         several += len(known) > 1
-        answer = api("TRACE", path.format(name="shop", option="small", id="x", file="x"))
+        answer = api("TRACE", path.format(name="shop", option="small", id="x", path="x"))
         problem(answer, 405, "does not know the method")
         assert answer.headers["allow"] == ", ".join(known), path
     assert several >= 2
