@@ -282,7 +282,10 @@ def _prepare(path: Path, address: str, patience: float) -> None:
     try:
         connection = _connect(path, patience, mode="rwc")
         try:
+            # One transaction: another process may commit between two reads.
+            connection.execute("BEGIN")
             _check_ours(connection, address)
+            connection.execute("COMMIT")
             _log_ahead(connection, path, until)
             connection.execute("BEGIN IMMEDIATE")
             # Another process may have made the tables just now.
