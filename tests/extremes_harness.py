@@ -15,7 +15,9 @@ FEATURES = st.sampled_from([0.0, 1.0, -1.0, 1e-300, 5e-324, 1e4, 9.5e5, 1e6, -1e
 BARS = ["relative-to-best:0", "relative-to-best:0.05", "relative-to:a:0.999", "at-least:0", "at-least:1"]
 NAMES = ["a", "b" * 200, "größer ✓", "c.-:@+ c"]
 SEGMENTS = st.sampled_from(["easy", "x" * 200, "Ünïcode ✓", "\ud800", "'; DROP TABLE frugal_facts; --"])
-METADATA = st.sampled_from([None, "", {"a": [1e308, -0.0, 2**70, None]}, "\x00", "\ud800", [[[[[]]]]], "é" * 300])
+METADATA = st.sampled_from(
+    [None, "", {"a": [1e308, -0.0, 2**70, None]}, "\x00", "\ud800", [[[[[]]]]], "é" * 300]
+)
 LIVES = [None, 5e-324, 1e-3, 5.0, 1e9, 1.7e308]
 
 
@@ -67,7 +69,9 @@ def live(data: Any, session: Any, clock: Clock, steps: int) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     ids: list[Any] = []
     for _ in range(steps):
-        what = data.draw(st.sampled_from(["run", "run", "ask", "tell", "bill", "observe", "price", "add", "wait"]))
+        what = data.draw(
+            st.sampled_from(["run", "run", "ask", "tell", "bill", "observe", "price", "add", "wait"])
+        )
         asked = () if context is None else (query(data, context),)
         try:
             if what == "run":  # one query many times, as a constant feature is
