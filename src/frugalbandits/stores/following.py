@@ -7,6 +7,7 @@ and how it keeps snapshots. What a fact means is said by a table of each kind of
 from __future__ import annotations
 
 import json
+import logging
 import re
 import secrets
 import threading
@@ -15,10 +16,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from frugalbandits.errors import Conflict, InputError, StateFormatError, UnknownSession
+from frugalbandits.errors import (
+    Conflict,
+    InputError,
+    LogDiverged,
+    StateFormatError,
+    UnknownDecision,
+    UnknownSession,
+)
 from frugalbandits.stores import facts
 from frugalbandits.stores.contract import CONFLICT, NEW, Entry, Fact, Store
 from frugalbandits.stores.keeping import keeper_of
+from frugalbandits.stores.log_reader import has_entry, read_after
 from frugalbandits.stores.opening import open_store
 from frugalbandits.stores.series import Series
 from frugalbandits.stores.tokens import SECRET_BYTES, Token, Tokens
@@ -33,6 +42,7 @@ PAGE = 10_000  # entries that are read at a time
 SNAPSHOT_EVERY = 20_000  # entries
 SNAPSHOT_AFTER = 600.0  # seconds, if there is anything new
 REFUSED = 100  # changes that could not be made, the newest that are remembered
+_log = logging.getLogger("frugalbandits")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,119}")
 
 #: What takes in one kind of facts: called with the session, the entry and the body of its fact.
@@ -109,9 +119,9 @@ class Following(ABC):
     def _restore(self, text: str) -> None:
         """Be what `_dumped` wrote."""
 
-    def _restart(self, text: str) -> None:
-        """Be what a snapshot says, with what is only known here."""
-        self._restore(text)
+    def _start_over(self, load: Callable[[], None]) -> None:
+        """Load another state in place of the present one; keep what only this process knows."""
+        load()
 
     @abstractmethod
     def _dumped(self) -> str:
@@ -189,7 +199,8 @@ class Following(ABC):
         self._check_kind(name, first)
         self._name, self._store = name, store
         self._tokens = Tokens(secret_of(store), name)
-        self._seen, self._log_now, self._last_issue = 0, 0.0, 0.0
+        self._seen, self._seen_key, self._log_now, self._last_issue = 0, "", 0.0, 0.0
+        self._invalid = False
         self._refused: dict[int, InputError] = {}
         self._author = ""
         self._found()
@@ -219,6 +230,11 @@ class Following(ABC):
         return self._seen
 
     @property
+    def needs_rebuild(self) -> bool:
+        """Whether the state is not the one of the log: `catch_up` then builds it anew."""
+        return self._invalid
+
+    @property
     def pending(self) -> dict[int, str]:
         """Not known by id: whoever asks keeps the id. `explain` counts what waits."""
         raise InputError(
@@ -229,9 +245,22 @@ class Following(ABC):
     # Reading.
 
     def catch_up(self) -> None:
-        """Take in what the log has beyond what was seen."""
+        """Take in what the log has beyond what was seen.
+
+        Where the log has become another one, after a failover or a restore, the session is built anew from
+        it.
+        """
+        if self._invalid:
+            self._rebuild()
         while True:
-            entries = self._store.read(self._name, self._seen, PAGE)
+            with self._lock:
+                seen, key = self._seen, self._seen_key
+            try:
+                entries = read_after(self._store, self._name, seen, key, PAGE)
+            except LogDiverged as error:
+                _log.warning("%s: the session is built anew from the log", error)
+                self._rebuild()
+                continue
             self.receive(entries)
             if entries:
                 self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
@@ -240,19 +269,76 @@ class Following(ABC):
             if len(entries) < PAGE:
                 return
 
-    def receive(self, entries: Sequence[Entry]) -> None:
-        """Take in entries of the log; what lies between is read, what was seen is passed over."""
+    def confirm(self) -> None:
+        """Compare the entry that was read last with the log; build the session anew where it differs."""
         with self._lock:
-            for entry in entries:
-                if entry.seq > self._seen + 1:
-                    self._fill(entry.seq - 1)
-                if entry.seq == self._seen + 1:
-                    self._apply(entry)
+            seen, key = self._seen, self._seen_key
+        if not has_entry(self._store, self._name, seen, key):
+            _log.warning(
+                "session %r: entry %d is not in the log, or was deleted: it is built anew from the log",
+                self._name,
+                seen,
+            )
+            self._rebuild()
+            self.catch_up()
+
+    def receive(self, entries: Sequence[Entry]) -> None:
+        """Take in entries of the log; what lies between is read, what was seen is passed over.
+
+        An entry that cannot be taken in leaves the session as it was before that entry.
+        """
+        with self._lock:
+            if self._invalid:
+                return  # `catch_up` reads them from the log
+            try:
+                for entry in entries:
+                    if entry.seq > self._seen + 1:
+                        self._fill(entry.seq - 1)
+                    if entry.seq == self._seen + 1:
+                        self._apply(entry)
+                    elif entry.seq == self._seen and entry.fact.key != self._seen_key != "":
+                        self._invalid = True  # the log has become another one
+                        return
+            except LogDiverged as error:
+                _log.warning("%s: the session is built anew from the log", error)
+                self._invalid = True
+            except BaseException:
+                if self._invalid:
+                    self._rebuild(self._seen)
+                raise
+
+    def _rebuild(self, upto: int = 0) -> None:
+        """Build the session anew from its latest snapshot, and from entries up to a number if there are any.
+
+        Until this has worked, the state is invalid: no snapshot is taken of it, and `catch_up` tries again.
+        """
+        with self._lock:
+            self._invalid = True
+            first = first_of(self._store, self._name)
+            self._check_kind(self._name, first)
+            latest = self._store.latest(self._name)
+
+            def load() -> None:
+                self._refused.clear()
+                if latest is not None:
+                    self._restore(latest.state)
+                    return
+                self._seen, self._seen_key, self._log_now = 0, "", 0.0
+                self._apply(first)
+
+            clock = self._clock
+            self._start_over(load)
+            self._clock = clock
+            self._snapshot_at = self._seen
+            if upto > self._seen:
+                self._fill(upto)
+            self._invalid = False
 
     def _fill(self, upto: int) -> None:
         """Take in what the log has up to a number; where some of it has gone, a snapshot has it."""
         while self._seen < upto:
-            entries = self._store.read(self._name, self._seen, min(upto - self._seen, PAGE))
+            limit = min(upto - self._seen, PAGE)
+            entries = read_after(self._store, self._name, self._seen, self._seen_key, limit)
             if not entries or entries[0].seq > self._seen + 1:
                 if not self._skip_what_has_gone():
                     raise StateFormatError(
@@ -270,7 +356,9 @@ class Following(ABC):
         with self._lock:
             if latest is None or latest.upto <= self._seen:
                 return False
-            self._restart(latest.state)
+            clock = self._clock
+            self._start_over(lambda: self._restore(latest.state))
+            self._clock = clock
             return True
 
     def _apply(self, entry: Entry) -> None:
@@ -282,10 +370,19 @@ class Following(ABC):
                 f"the log of session {self._name!r} has a fact of the kind {fact.kind!r}, which this release "
                 "does not know: it was written by a later one"
             )
-        take(self, entry, json.loads(fact.body))
-        self._seen = entry.seq
-        self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
-        self._took()
+        body = json.loads(fact.body)
+        try:
+            if body.get("o", -1) < len(getattr(self, "_names", ())):
+                take(self, entry, body)
+            else:
+                # Told for an option of a log that is no more, after a failover: all replicas leave it out.
+                _log.warning("session %r: entry %d is for an unknown option", self._name, entry.seq)
+            self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
+            self._took()
+        except BaseException:
+            self._invalid = True  # it may have been taken in by half
+            raise
+        self._seen, self._seen_key = entry.seq, fact.key
 
     def _take_change(self, entry: Entry, body: dict[str, Any]) -> None:
         """Make a change; where two that exclude each other were asked for at once, the later is refused."""
@@ -326,12 +423,24 @@ class Following(ABC):
             self.snapshot()
 
     def snapshot(self) -> None:
-        """Keep a snapshot in the store; feedback that is older than the time to live goes from the log."""
+        """Keep a snapshot in the store; feedback that is older than the time to live goes from the log.
+
+        Where the log has become another one, none is kept and the session is built anew.
+        """
         with self._lock:
-            upto, state, now = self._seen, self._dumped(), self._log_now
+            if self._invalid:
+                return
+            upto, key, state, now = self._seen, self._seen_key, self._dumped(), self._log_now
             ttl = self._lives()
         # Twice: feedback within the time to live of any worker's clock must find what was told before.
-        self._store.snapshot(self._name, upto, state, None if ttl is None else now - 2 * ttl - 60.0)
+        before = None if ttl is None else now - 2 * ttl - 60.0
+        try:
+            self._store.snapshot(self._name, upto, state, before, key)
+        except LogDiverged as error:
+            _log.warning("%s: the session is built anew from the log", error)
+            self._rebuild()
+            self.catch_up()
+            return
         self._snapshot_at, self._snapshot_time = upto, time.monotonic()
 
     def close(self) -> None:
@@ -369,6 +478,8 @@ class Following(ABC):
         if token.option >= len(self._names):
             # Another worker took in a new option, and this one has not read of it yet.
             self.catch_up()
+            if token.option >= len(self._names):
+                raise UnknownDecision("the decision is for an option that this session does not have")
         return token
 
     def series(self) -> dict[str, Any]:
