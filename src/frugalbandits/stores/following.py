@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -22,21 +20,34 @@ from frugalbandits.errors import (
     LogDiverged,
     StateFormatError,
     UnknownDecision,
-    UnknownSession,
 )
-from frugalbandits.stores import facts
 from frugalbandits.stores.contract import NEW, Entry, Fact, Outcome, Store
+from frugalbandits.stores.identity import (
+    SERVER,
+    check_session_name,
+    first_of,
+    looks_at_queries,
+    secret_of,
+    settings_in,
+)
 from frugalbandits.stores.keeping import keeper_of
 from frugalbandits.stores.log_reader import has_entry, read_after
 from frugalbandits.stores.opening import open_store
 from frugalbandits.stores.price_list import REFUSE, changes_for, check_on_difference
 from frugalbandits.stores.series import Series
-from frugalbandits.stores.tokens import SECRET_BYTES, Token, Tokens
+from frugalbandits.stores.tokens import Token, Tokens
 
-__all__ = ["AHEAD", "SERVER", "Following", "Take", "check_session_name", "looks_at_queries", "secret_of"]
+__all__ = [
+    "AHEAD",
+    "SERVER",
+    "Following",
+    "Take",
+    "check_session_name",
+    "first_of",
+    "looks_at_queries",
+    "secret_of",
+]
 
-#: The name under which a store keeps what is of all sessions: no session can have it.
-SERVER = "$server"
 #: Seconds that the clock of another worker may be ahead and is still believed.
 AHEAD = 60.0
 PAGE = 10_000  # entries that are read at a time
@@ -44,46 +55,9 @@ SNAPSHOT_EVERY = 20_000  # entries
 SNAPSHOT_AFTER = 600.0  # seconds, if there is anything new
 REFUSED = 100  # changes that could not be made, the newest that are remembered
 _log = logging.getLogger("frugalbandits")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,119}")
 
 #: What takes in one kind of facts: called with the session, the entry and the body of its fact.
 Take = Callable[[Any, Entry, dict[str, Any]], None]
-
-
-def check_session_name(name: object) -> str:
-    """Return a name under which a session can be kept."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        shown = (
-            repr(name)
-            if len(repr(name)) <= 100
-            else f"{repr(name)[:60]}... of {len(repr(name)):,} characters"
-        )
-        raise InputError(
-            "the name of a session is 1 to 120 letters, digits or one of . _ : @ + -, and begins with a "
-            f"letter or a digit, but it is {shown}"
-        )
-    return name
-
-
-def secret_of(store: Store) -> bytes:
-    """Return the secret that signs decisions of a store; the first who asks makes it."""
-    made = Fact("secret", "secret", f'"{secrets.token_hex(SECRET_BYTES)}"', time.time(), "")
-    [outcome] = store.append(SERVER, [made])
-    assert outcome.entry is not None
-    return bytes.fromhex(outcome.entry.fact.body.strip('"'))
-
-
-def first_of(store: Store, name: str) -> Entry:
-    """Return the entry with which a session begins."""
-    entries = store.read(name, 0, 1)
-    if not entries:
-        raise UnknownSession(f"no session is called {name!r} in {store.address}")
-    return entries[0]
-
-
-def looks_at_queries(first: Entry) -> bool:
-    """Tell whether a session, by its first entry, is one that looks at queries."""
-    return "context" in _settings(first.fact)
 
 
 class Following(ABC):
@@ -197,7 +171,7 @@ class Following(ABC):
             return True
         assert outcome.entry is not None
         self._check_kind(name, outcome.entry)
-        before, now = _settings(outcome.entry.fact), _settings(fact)
+        before, now = settings_in(outcome.entry.fact), settings_in(fact)
         for key in now:
             # Options may have changed since: they are compared with those of today.
             if key != "options" and before.get(key) != now[key]:
@@ -521,10 +495,3 @@ class Following(ABC):
         """Return how it went over time: times, and by option decisions, rewards and costs."""
         with self._lock:
             return {"options": list(self._names), **self._series.listed()}
-
-
-def _settings(fact: Fact) -> dict[str, Any]:
-    if fact.kind != facts.CREATED:
-        raise StateFormatError(f"a session begins with a fact of the kind {fact.kind!r}, not 'created'")
-    settings: dict[str, Any] = json.loads(fact.body)["settings"]
-    return settings
