@@ -25,7 +25,8 @@ def made(kind: str, store: Store) -> Any:
 
 def learned(session: Any) -> dict[str, Any]:
     """Return what follows from the log: all but the plan, which this process makes by itself."""
-    found = json.loads(session._dumped())
+    with session._lock:  # the entry is tried again meanwhile
+        found = json.loads(session._dumped())
     state = json.loads(found.pop("session"))
     found["state"] = state["state"].get("tally", state["state"])
     return {**found, "decisions": state["decisions"]}
@@ -79,9 +80,10 @@ def test_an_entry_that_fails_midway(
             patch.setattr(Series, "bin", fails)
             calls[what]()
             eventually(lambda: "s" in keeper_of(store).troubles())
-            assert session.seen == seen
+            # It is tried again meanwhile, so there are moments in which this does not hold.
+            eventually(lambda: session.seen == seen)
             if what != "count":
-                assert learned(session) == before
+                eventually(lambda: learned(session) == before)
         # It recovers by itself, and what was told meanwhile counts once.
         eventually(lambda: not keeper_of(store).troubles())
         eventually(lambda: session.seen == store.sessions()["s"])

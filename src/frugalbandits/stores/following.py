@@ -21,7 +21,7 @@ from frugalbandits.errors import (
     StateFormatError,
     UnknownDecision,
 )
-from frugalbandits.stores.contract import NEW, Entry, Fact, Outcome, Store
+from frugalbandits.stores.contract import NEW, Entry, Fact, Outcome, Snapshot, Store
 from frugalbandits.stores.identity import (
     SERVER,
     check_session_name,
@@ -296,67 +296,80 @@ class Following(ABC):
 
         An entry that cannot be taken in leaves the session as it was before that entry.
         """
+        if self._invalid:
+            return  # `catch_up` reads them from the log
+        try:
+            left = self._apply_next(entries)
+            while left:
+                # Without the lock: the store may hang, and whoever asks must not wait for it.
+                self._fill(left[0].seq - 1)
+                left = self._apply_next(left)
+        except LogDiverged as error:
+            _log.warning("%s: the session is built anew from the log", error)
+            self._invalid = True
+        except BaseException:
+            if self.needs_rebuild:
+                self._rebuild(self._seen)
+            raise
+
+    def _apply_next(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Fold in entries as far as they follow what was seen; return those beyond a gap."""
         with self._lock:
-            if self._invalid:
-                return  # `catch_up` reads them from the log
-            try:
-                for entry in entries:
-                    if entry.seq > self._seen + 1:
-                        self._fill(entry.seq - 1)
-                    if entry.seq == self._seen + 1:
-                        self._apply(entry)
-                    elif entry.seq == self._seen and entry.fact.key != self._seen_key != "":
-                        self._invalid = True  # the log has become another one
-                        return
-            except LogDiverged as error:
-                _log.warning("%s: the session is built anew from the log", error)
-                self._invalid = True
-            except BaseException:
-                if self._invalid:
-                    self._rebuild(self._seen)
-                raise
+            for place, entry in enumerate(entries):
+                if entry.seq > self._seen + 1:
+                    return entries[place:]
+                if entry.seq == self._seen + 1:
+                    self._apply(entry)
+                elif entry.seq == self._seen and entry.fact.key != self._seen_key != "":
+                    self._invalid = True  # the log has become another one
+                    return ()
+        return ()
+
+    def _fill(self, upto: int) -> None:
+        """Take in what the log has up to a number; where some of it has gone, a snapshot has it."""
+        while True:
+            with self._lock:
+                after, key = self._seen, self._seen_key
+            if after >= upto:
+                return
+            self._apply_next(read_after(self._store, self._name, after, key, min(upto - after, PAGE)))
+            if self._seen == after and not self._skip_what_has_gone():
+                raise StateFormatError(
+                    f"the log of session {self._name!r} lacks what comes after number {after}"
+                )
 
     def _rebuild(self, upto: int = 0) -> None:
         """Build the session anew from its latest snapshot, and from entries up to a number if there are any.
 
         Until this has worked, the state is invalid: no snapshot is taken of it, and `catch_up` tries again.
         """
+        self._invalid = True
+        # All that has to be read is read without the lock: the store may hang.
+        first = first_of(self._store, self._name)
+        self._check_kind(self._name, first)
+        latest = self._store.latest(self._name)
+        after, entries = 1 if latest is None else latest.upto, [first]
+        while after < upto:
+            entries += self._store.read(self._name, after, min(upto - after, PAGE))
+            if entries[-1].seq <= after:
+                break  # the log is shorter: `catch_up` finds out
+            after = entries[-1].seq
         with self._lock:
-            self._invalid = True
-            first = first_of(self._store, self._name)
-            self._check_kind(self._name, first)
-            latest = self._store.latest(self._name)
-
-            def load() -> None:
-                self._refused.clear()
-                if latest is not None:
-                    self._restore(latest.state)
-                    return
-                self._seen, self._seen_key, self._log_now = 0, "", 0.0
-                self._apply(first)
-
             clock = self._clock
-            self._start_over(load)
+            self._start_over(lambda: self._load(latest, entries))
             self._clock = clock
             self._snapshot_at = self._seen
-            if upto > self._seen:
-                self._fill(upto)
             self._invalid = False
 
-    def _fill(self, upto: int) -> None:
-        """Take in what the log has up to a number; where some of it has gone, a snapshot has it."""
-        while self._seen < upto:
-            limit = min(upto - self._seen, PAGE)
-            entries = read_after(self._store, self._name, self._seen, self._seen_key, limit)
-            if not entries or entries[0].seq > self._seen + 1:
-                if not self._skip_what_has_gone():
-                    raise StateFormatError(
-                        f"the log of session {self._name!r} lacks what comes after number {self._seen}"
-                    )
-                continue
-            for entry in entries:
-                if entry.seq > self._seen + 1:
-                    break
+    def _load(self, latest: Snapshot | None, entries: Sequence[Entry]) -> None:
+        """Take the state of a snapshot, or an empty one, and fold in entries as far as they follow it."""
+        self._refused.clear()
+        if latest is not None:
+            self._restore(latest.state)
+        else:
+            self._seen, self._seen_key, self._log_now = 0, "", 0.0
+        for entry in entries:
+            if entry.seq == self._seen + 1:
                 self._apply(entry)
 
     def _skip_what_has_gone(self) -> bool:
@@ -480,6 +493,10 @@ class Following(ABC):
         """Return the time, which never runs backwards here."""
         self._last_issue = now = max(self._clock(), self._last_issue)
         return now
+
+    def is_behind(self, id_: object) -> bool:
+        """Tell whether an id is of an option that this process has not read of yet: `catch_up` helps."""
+        return self._tokens.read(id_).option >= len(self._names)
 
     def _token(self, id_: object) -> Token:
         """Return what an id of this session says."""
