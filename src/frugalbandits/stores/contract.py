@@ -138,6 +138,10 @@ class Store(ABC):
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
 
+    def last(self, session: str) -> int:
+        """Return the number of the newest entry of a session, 0 where there is none."""
+        return self.sessions().get(session, 0)
+
     @abstractmethod
     def sessions(self) -> dict[str, int]:
         """Return the names of all sessions, each with the number of its newest entry."""

@@ -219,7 +219,13 @@ class Following(ABC):
         else:
             self._apply(first)
         self._snapshot_at, self._snapshot_time = self._seen, time.monotonic()
+        written = store.last(name)
         self.catch_up()
+        if self._seen < written:
+            raise StateFormatError(
+                f"the log of session {name!r} in {store.address} ends with number {self._seen:,}, but "
+                f"{written:,} were written: the store is damaged, so restore a backup"
+            )
         self.lag = 0.0
         keeper_of(store).attach(self)
 

@@ -25,7 +25,7 @@ def read_after(store: Store, session: str, seen: int, key: str, limit: int) -> l
         if key and entries[0].fact.key != key:
             raise LogDiverged(f"entry {seen:,} of the log of session {session!r} is another one")
         return entries[1:]
-    if not entries and store.sessions().get(session, 0) < seen:
+    if not entries and store.last(session) < seen:
         raise LogDiverged(f"the log of session {session!r} ends before entry {seen:,}, which was read")
     return entries
 

@@ -137,6 +137,12 @@ class PostgresStore(WritingStore):
         rows = self._rows(_LATEST, (session,))
         return Snapshot(*rows[0]) if rows else None
 
+    def last(self, session: str) -> int:
+        """Return the number of the newest entry of a session, 0 where there is none."""
+        check_name("the name of a session", session)
+        rows = self._rows(_HEAD, (session,))
+        return int(rows[0][1]) if rows else 0
+
     def sessions(self) -> dict[str, int]:
         """Return the names of all sessions, each with the number of its newest entry."""
         return dict(self._rows(_SESSIONS, ()))

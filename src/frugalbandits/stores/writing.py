@@ -237,6 +237,17 @@ class WritingStore(Store):
         self._enqueue(_Task(work, future))
         return self._result(future)
 
+    def _later(self, work: Callable[[], object]) -> None:
+        """Have something done by the thread that writes, without waiting for it; its errors are logged."""
+
+        def logged() -> None:
+            try:
+                work()
+            except Exception as error:
+                _log.error("store %s: %s", self.address, error)
+
+        self._enqueue(_Task(logged, Future()))
+
     def _result(self, future: Future[_Answer]) -> _Answer:
         if threading.current_thread() is self._thread:
             raise RuntimeError("a listener must not wait for the store that called it: use submit")
