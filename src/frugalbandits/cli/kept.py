@@ -21,7 +21,7 @@ from frugalbandits.core.tables import printable
 from frugalbandits.errors import InputError
 from frugalbandits.stores.following import check_session_name
 from frugalbandits.stores.kinds import keep_session, open_session
-from frugalbandits.stores.outlook import standby_of, summary_of
+from frugalbandits.stores.outlook import summary_of
 
 __all__ = ["bring_in", "export", "group", "listed", "show"]
 
@@ -53,7 +53,10 @@ def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
                         "told": told.told,
                         "waiting": told.waiting,
                         "spent": told.spent,
-                        "likely": next(iter(standby_of(session)), None) if told.told else None,
+                        "likely": told.likely,
+                        "reached": told.reached,
+                        "reached_interval": told.reached_interval,
+                        "threshold": told.threshold,
                     }
                 )
     if as_json:
@@ -69,12 +72,16 @@ def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
                 f"{row['told']:,}",
                 f"{row['waiting']:,}",
                 f"{row['spent']:,.6g}",
+                *("-" if row[key] is None else f"{row[key]:.4f}" for key in ("reached", "threshold")),
                 row["likely"] or "-",
             ]
             for row in found
         ]
-        heads = ["session", "options", "decisions", "told", "waiting", "spent", "likely"]
-        show_table(heads, rows, frozenset({0, 6}))
+        heads = [
+            *("session", "options", "decisions", "told", "waiting", "spent"),
+            *("reached", "bar", "cheapest good"),
+        ]
+        show_table(heads, rows, frozenset({0, 8}))
 
 
 @group.command(epilog="Example: frugal sessions show shop")
@@ -109,13 +116,13 @@ def _print_routes(explanation: ContextualExplanation) -> None:
 
 def _print(explanation: Explanation) -> None:
     _sentences(explanation.lines)
-    heads = ["option", "cost", "decisions", "told", "pending", "spent", "mean", "status"]
+    heads = ["option", "cost", "decisions", "judged", "pending", "spent", "mean", "status"]
     rows = [
         [
             arm.name,
             f"{arm.cost:g}",
             f"{arm.decisions:,}",
-            f"{arm.pulls:,}",
+            f"{arm.judged:,}",
             f"{arm.pending:,}",
             f"{arm.spent:,.6g}",
             "-" if arm.mean is None else f"{arm.mean:.4f}",

@@ -73,7 +73,12 @@ def summary_view(session: Stored) -> dict[str, Any]:
         "saving": found.saving,
         "judged": found.judged,
         "best": found.best,
-        "likely": next(iter(standby_of(session)), None),
+        "baseline": found.baseline,
+        "reached": found.reached,
+        "reached_interval": found.reached_interval,
+        "threshold": found.threshold,
+        "likely": found.likely,
+        "choice": found.choice,
     }
 
 
