@@ -55,6 +55,15 @@ class Metrics:
             registry=self._registry,
             buckets=_DELAYS,
         )
+        # Counted where they happen, not read from replicas: these differ from worker to worker by what is not
+        # in the log yet, so a counter read from them would fall whenever another worker answers.
+        by_option = ["session", "option"]
+        self._decisions = Counter(
+            "frugal_decisions", "Decisions handed out.", by_option, registry=self._registry
+        )
+        self._tells = Counter("frugal_tells", "Rewards told.", by_option, registry=self._registry)
+        self._counts: dict[tuple[str, str, str], Counter] = {}
+        self._option_names: dict[str, set[str]] = {}
         self._named: dict[str, str] = {}
         self._counting: dict[tuple[str, str, int], Counter] = {}
         self._timing: dict[tuple[str, str], Histogram] = {}
@@ -71,16 +80,45 @@ class Metrics:
             timer = self._timing[method, route] = self._took.labels(method, route)
         timer.observe(seconds)
 
-    def told(self, session: str, fact: Fact) -> None:
-        """Take down how late feedback came."""
-        issued = json.loads(fact.body).get("t")
-        if issued is None:
-            return
+    def decided(self, session: str, option: str) -> None:
+        """Count a decision."""
+        self._count(self._decisions, session, option)
+
+    def told(self, session: Stored, outcomes: Iterable[Outcome]) -> None:
+        """Count feedback that is new in the log, and how late it came."""
+        for what, entry in outcomes:
+            if what != NEW or entry is None or entry.fact.kind not in (REWARD, OBSERVE):
+                continue
+            body = json.loads(entry.fact.body)
+            if "r" in body:
+                self._count(self._tells, session.name, session.option_name(body["o"]))
+            if "t" in body:
+                self._delay(session.name).observe(max(entry.fact.at - body["t"], 0.0))
+
+    def _count(self, counter: Counter, session: str, option: str) -> None:
+        key = counter._name, session, option
+        found = self._counts.get(key)
+        if found is None:
+            found = self._counts[key] = counter.labels(*self._labels(session, option))
+        found.inc()
+
+    def _labels(self, session: str, option: str) -> tuple[str, str]:
+        """Return the names under which an option is counted, of which there are not too many."""
+        label = self._label(session)
+        if label == OTHER:
+            return OTHER, OTHER
+        names = self._option_names.setdefault(label, set())
+        if option not in names and len(names) >= OPTIONS:
+            return label, OTHER
+        names.add(option)
+        return label, option
+
+    def _delay(self, session: str) -> Histogram:
         name = self._label(session)
         timer = self._delaying.get(name)
         if timer is None:
             timer = self._delaying[name] = self._delays.labels(name)
-        timer.observe(max(fact.at - issued, 0.0))
+        return timer
 
     def _label(self, session: str) -> str:
         """Return the name of a session, or that of all beyond the first hundred."""
@@ -146,10 +184,24 @@ class _Sessions(Collector):
             spent.add_metric(labels, row[2])
         yield from (decisions, tells, spent, waiting, quality, cost)
         yield GaugeMetricFamily("frugal_sessions", "Sessions that are open.", len(self._hub.sessions))
+        yield self._broken()
         yield GaugeMetricFamily(
             "frugal_replica_lag_seconds", "How old the newest facts of others were.", self._lag()
         )
         yield GaugeMetricFamily("frugal_time_seconds", "The clock of this worker.", time.time())
+
+    def _broken(self) -> Metric:
+        """Return which sessions do not work here; a sum of 0 where all do."""
+        broken = GaugeMetricFamily(
+            "frugal_session_broken",
+            "1 for a session that cannot be opened or does not follow its log.",
+            labels=["session"],
+        )
+        names = sorted(self._hub.troubles())
+        for name in names[:SESSIONS]:
+            broken.add_metric([name], 1)
+        broken.add_metric([OTHER], max(len(names) - SESSIONS, 0))
+        return broken
 
     def _lag(self) -> float:
         return keeper_of(self._hub.store).lag

@@ -15,6 +15,7 @@ __all__ = [
     "LogPage",
     "OptionShape",
     "ProblemShape",
+    "ReadyShape",
     "RoutesShape",
     "SeriesShape",
     "SessionList",
@@ -100,31 +101,34 @@ class OptionShape(BaseModel):
 
 
 class SummaryShape(BaseModel):
-    """A session in a few numbers."""
+    """A session in a few numbers; all of them are null where it cannot be opened."""
 
+    name: str
+    trouble: Annotated[
+        str | None,
+        Field(description="Why it cannot be opened or does not follow its log; null where all is well."),
+    ]
+    seen: int | None
+    decisions: int | None
+    told: int | None
+    waiting: int | None
+    options: int | None
+    spent: float | None
+    saving: float | None
+    judged: float | None
+    best: str | None
     baseline: Annotated[str | None, Field(description="The option that `saving` is against.")]
     reached: Annotated[float | None, Field(description="Mean quality of all decisions, estimated.")]
     reached_interval: Annotated[list[float] | None, Field(description="Its 95% interval.")]
     threshold: Annotated[float | None, Field(description="The quality that is good enough.")]
     choice: Annotated[
-        str,
+        str | None,
         Field(description="What it looks for: one `option`, a `mix` of options, or an option by `query`."),
     ]
     likely: Annotated[
         str | None,
         Field(description="The cheapest active option whose mean reaches the bar, where it looks for one."),
     ]
-
-    name: str
-    seen: int
-    decisions: int
-    told: int
-    waiting: int
-    options: int
-    spent: float | None
-    saving: float | None
-    judged: float | None
-    best: str | None
 
 
 class SessionList(BaseModel):
@@ -305,3 +309,10 @@ class StatusShape(BaseModel):
     """Whether all is well."""
 
     status: str
+
+
+class ReadyShape(BaseModel):
+    """Whether the store can be reached; `degraded` where some sessions do not work and the others do."""
+
+    status: str
+    broken_sessions: int = 0
