@@ -17,6 +17,7 @@ __all__ = [
     "OptionNow",
     "Summary",
     "delays_of",
+    "option_name",
     "options_of",
     "standby_of",
     "summary_of",
@@ -62,6 +63,12 @@ class Summary(NamedTuple):
     reached_interval: tuple[float, float] | None
     likely: str | None
     choice: str  # "option", "mix" or "query": what the session looks for
+
+
+def option_name(session: Replica | ContextualFolding, option: int) -> str:
+    """Return the name of an option by its number, which events carry."""
+    with session._lock:
+        return session._names[option]
 
 
 def options_of(session: Replica | ContextualFolding) -> list[OptionNow]:
