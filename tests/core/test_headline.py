@@ -46,6 +46,8 @@ def contradictions(explanation):
         return found
     if said.startswith("Concluded that no option") or name is None or name not in rows:
         return found
+    if said.startswith("No feedback yet"):
+        return ["there is feedback"] if any(arm.mean is not None for arm in explanation.arms) else []
     if not re.search("still checking|by now|Nothing settled", said) or "the cheapest that" in said:
         # The headline stands behind an option: the cheapest whose mean reaches the bar, as far as is known.
         known = bar is not None and rows[name].mean is not None

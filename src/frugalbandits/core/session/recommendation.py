@@ -26,6 +26,8 @@ class Row(NamedTuple):
 
 def recommended_words(name: str, rows: Sequence[Row], bar: float | None, after: str) -> str:
     """Say which option is recommended, and why; "still checking" where the means so far do not support it."""
+    if all(each.mean is None for each in rows):
+        return f"No feedback yet {after}."
     row = next(each for each in rows if each.name == name)
     paused = "" if row.usable else ", paused at the moment"
     checking = f"Recommended: {name!r}{paused} (still checking) {after}"
