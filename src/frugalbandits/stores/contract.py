@@ -127,6 +127,10 @@ class Store(ABC):
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
 
+    def last(self, session: str) -> int:
+        """Return the number of the newest entry of a session, 0 where there is none."""
+        return self.sessions().get(session, 0)
+
     @abstractmethod
     def sessions(self) -> dict[str, int]:
         """Return the names of all sessions, each with the number of its newest entry."""
@@ -142,6 +146,13 @@ class Store(ABC):
     @abstractmethod
     def listen(self, session: str, listener: Listener | None) -> None:
         """Have entries that this store object adds to a session handed to a listener; None ends that."""
+
+    def probe(self) -> None:
+        """Check that the store can be written to, by a commit that changes nothing.
+
+        Raises `StoreUnavailable` where it cannot. A store that has no such commit checks that it can be read.
+        """
+        self.sessions()
 
     @abstractmethod
     def close(self) -> None:
