@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import frugalbandits as fb
-from frugalbandits.stores import open_store
+from frugalbandits.stores import StoredSession, open_store
 from frugalbandits.stores.outlook import summary_of
 
 
@@ -26,7 +26,7 @@ def test_stored_sessions_say_the_same(bar):
             session.observe("large", 0.5)
             found.append(session.explain())
         kept.close()
-        with fb.Session(costs, quality=bar, policy="glr-cof", horizon=200, store=store, name="shop") as again:
+        with StoredSession.open(store, "shop") as again:
             found.append(again.explain())
             summary = summary_of(again)
     first = found[0]
