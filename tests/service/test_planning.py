@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+import frugalbandits as fb
+from frugalbandits.core import planner
 from frugalbandits.service import decisions
 from service_harness import Api
 
@@ -28,3 +30,17 @@ def test_a_session_that_was_slow_once_is_not_slow_for_ever(api: Api, monkeypatch
     for _ in range(120):
         api.ask()
     assert "shop" not in api.service.slow
+
+
+def test_machine_code_on_disk_is_loaded_before_the_first_ask(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a session is made, and when it is opened: in a thread, so the event loop does not wait."""
+    fb.warm_up("ucb-cs")  # leaves code on disk
+    monkeypatch.setattr(planner, "_planners", {})  # as in a fresh process
+    api.session(policy="ucb-cs", horizon=10_000)
+    assert api.service.hub.sessions["shop"]._planner.compiled
+    monkeypatch.setattr(planner, "_planners", {})
+    api.service.hub.sessions.pop("shop").close()
+    reopened = api.run(api.service.hub.session("shop"))
+    assert reopened._planner.compiled

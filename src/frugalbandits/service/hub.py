@@ -59,7 +59,7 @@ class Hub:
         if failed is not None and time.monotonic() < failed[0] + RETRY_AFTER:
             raise failed[1].with_traceback(None)
         try:
-            found = await asyncio.to_thread(open_session, self.store, known_name(name))
+            found = await asyncio.to_thread(_opened, self.store, known_name(name))
         except (UnknownSession, StoreUnavailable):
             self._unopened.pop(name, None)
             raise
@@ -76,7 +76,7 @@ class Hub:
     async def create(self, name: str, session: Session | ContextualSession, by: str) -> tuple[Stored, bool]:
         """Keep a session under a name; tell whether it is new."""
         check_session_name(name)
-        found, new = await asyncio.to_thread(keep_session, self.store, name, session, by)
+        found, new = await asyncio.to_thread(_kept, self.store, name, session, by)
         # One copy of a session is enough: the one that is open stays.
         kept = await self._once(name, lambda: _ready(found))
         if kept is not found:
@@ -171,6 +171,18 @@ def known_name(name: str) -> str:
         return check_session_name(name)
     except ValueError as error:
         raise UnknownSession(f"no session has such a name: {error}") from None
+
+
+def _opened(store: Store, name: str) -> Stored:
+    found = open_session(store, name)
+    found.load_machine_code()  # here and not at the first ask, which the event loop would wait for
+    return found
+
+
+def _kept(store: Store, name: str, session: Session | ContextualSession, by: str) -> tuple[Stored, bool]:
+    found, new = keep_session(store, name, session, by)
+    found.load_machine_code()
+    return found, new
 
 
 async def _ready(found: _Found) -> _Found:

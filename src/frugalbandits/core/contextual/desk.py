@@ -72,6 +72,14 @@ class Desk(Roster):
         self._wait_in(Waiting(time_to_live), {})
         self._lock = getattr(self, "_lock", None) or threading.RLock()
 
+    def load_machine_code(self) -> bool:
+        """Load the policy's machine code if it is on disk, and tell whether it is in use; never compiles.
+
+        A session does this by itself, in the background; this is for a program that can wait before its first
+        decision and not after it.
+        """
+        return self._engine.load(self._state, self._rng)
+
     @property
     def _context(self) -> Context:
         return self._encoder.context
