@@ -69,7 +69,8 @@ class Planner:
         self._plain = plan
         self._code: Any = None
         self._left = patience if has_compiler() else 0  # plans until machine code is ordered; 0: never
-        self._looked = False  # whether the cache on disk was looked into
+        self._looked = False  # whether the first plan looked into the cache on disk
+        self._missing = False  # whether there was nothing
         self._loading = threading.Lock()
 
     def __call__(self, state: Any, rng: Any) -> Batch:
@@ -107,7 +108,6 @@ class Planner:
             wanted = self._code is None and self._left > 0 and self._is_on_disk(state, rng)
             if wanted and all(fits_this_machine(*each) for each in self._kept_as(state, rng)):
                 self.make(state, rng)
-            self._looked = True
         return self.compiled
 
     def make(self, state: Any, rng: Any) -> tuple[float, How]:
@@ -133,7 +133,9 @@ class Planner:
         return [((each.__module__,), f"{each.__qualname__} {given}") for each in self._functions()]
 
     def _is_on_disk(self, state: Any, rng: Any) -> bool:
-        return all(is_on_disk(*each) for each in self._kept_as(state, rng))
+        if not self._missing:  # looked for once: a process may have a thousand sessions
+            self._missing = not all(is_on_disk(*each) for each in self._kept_as(state, rng))
+        return not self._missing
 
 
 P = TypeVar("P", bound=Planner)

@@ -16,6 +16,7 @@ from frugalbandits.stores.contract import Fact, Outcome, Store
 from frugalbandits.stores.following import check_session_name, secret_of
 from frugalbandits.stores.keeping import keeper_of
 from frugalbandits.stores.kinds import Stored, keep_session, open_session
+from frugalbandits.stores.price_list import REFUSE
 from frugalbandits.stores.tokens import mark_in, mark_of
 
 __all__ = ["Hub"]
@@ -73,14 +74,18 @@ class Hub:
         self._unopened.pop(name, None)
         return found
 
-    async def create(self, name: str, session: Session | ContextualSession, by: str) -> tuple[Stored, bool]:
+    async def create(
+        self, name: str, session: Session | ContextualSession, by: str, on_difference: str = REFUSE
+    ) -> tuple[Stored, bool]:
         """Keep a session under a name; tell whether it is new."""
         check_session_name(name)
-        found, new = await asyncio.to_thread(_kept, self.store, name, session, by)
+        found, new = await asyncio.to_thread(_kept, self.store, name, session, by, on_difference)
         # One copy of a session is enough: the one that is open stays.
         kept = await self._once(name, lambda: _ready(found))
         if kept is not found:
             await asyncio.to_thread(found.close)
+            # The price list may have changed options in the other copy.
+            await asyncio.to_thread(kept.catch_up)
         return kept, new
 
     async def _once(self, name: str, make: Callable[[], Awaitable[Stored]]) -> Stored:
@@ -179,8 +184,10 @@ def _opened(store: Store, name: str) -> Stored:
     return found
 
 
-def _kept(store: Store, name: str, session: Session | ContextualSession, by: str) -> tuple[Stored, bool]:
-    found, new = keep_session(store, name, session, by)
+def _kept(
+    store: Store, name: str, session: Session | ContextualSession, by: str, on_difference: str
+) -> tuple[Stored, bool]:
+    found, new = keep_session(store, name, session, by, on_difference)
     found.load_machine_code()
     return found, new
 

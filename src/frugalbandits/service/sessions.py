@@ -32,6 +32,8 @@ from frugalbandits.service.shapes import (
 from frugalbandits.service.views import broken_view, entry_view, session_view, summary_view
 from frugalbandits.stores.following import Following, check_session_name
 from frugalbandits.stores.kinds import Stored
+from frugalbandits.stores.outlook import options_of
+from frugalbandits.stores.price_list import APPLY
 
 __all__ = ["ROUTES"]
 
@@ -45,7 +47,10 @@ _warning = threading.Lock()
 
 
 async def create(call: Call, name: SessionName, body: NewSession) -> Answer:
-    """Make a session; the same again is the same, and another one of that name is a conflict."""
+    """Make a session. The same again returns it; other settings, options or prices are a conflict.
+
+    With `on_difference: apply`, other options and prices become those of the session.
+    """
     call.note(name)
     check_session_name(name)
     hub = call.service.hub
@@ -55,10 +60,28 @@ async def create(call: Call, name: SessionName, body: NewSession) -> Answer:
             raise Problem(
                 422, "too-many", f"a store may have {limits.SESSIONS:,} sessions, and this one has as many"
             )
+        taken = name in names
+    else:
+        taken = True
+    if taken and body.on_difference == APPLY:
+        await _check_room(hub, name, body)
     fresh, warned = await asyncio.to_thread(_session_of, body)
-    session, new = await hub.create(name, fresh, call.who.name)
+    session, new = await hub.create(name, fresh, call.who.name, body.on_difference)
     view = await asyncio.to_thread(session_view, session)
     return as_json({**view, "warnings": warned}, 201 if new else 200)
+
+
+async def _check_room(hub: Hub, name: str, body: NewSession) -> None:
+    """Refuse a price list that would give a session too many options: those that it does not name stay."""
+    options = {each.name for each in options_of(await hub.session(name))} | set(body.costs)
+    if len(options) > limits.OPTIONS:
+        raise Problem(
+            422,
+            "too-many",
+            f"a session may have {limits.OPTIONS:,} options, and with these it would have {len(options):,}",
+        )
+    if body.context is not None:
+        _check_size(len(options), body.context)
 
 
 def _session_of(body: NewSession) -> tuple[Session | ContextualSession, list[str]]:
@@ -66,7 +89,9 @@ def _session_of(body: NewSession) -> tuple[Session | ContextualSession, list[str
         return _contextual_of(body, body.context), []
     with _warning, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HorizonWarning)
-        return Session(**body.model_dump(exclude={"context"})), [str(each.message) for each in caught]
+        return Session(**body.model_dump(exclude={"context", "on_difference"})), [
+            str(each.message) for each in caught
+        ]
 
 
 def _check_size(options: int, context: Context) -> None:

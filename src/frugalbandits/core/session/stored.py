@@ -69,6 +69,9 @@ class Stored(NamedTuple):
     moved: Moved
 
 
+_NUMBERS = frozenset({int, float})
+
+
 def dump(data: dict[str, Any]) -> str:
     """Return the text of a state."""
     whole = {"format": FORMAT, "version": VERSION, **data}
@@ -85,6 +88,9 @@ def _with_floats(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _with_floats(part) for key, part in value.items()}
     if isinstance(value, list):
+        # Most of a state is long lists of numbers: without a call for each of them.
+        if _NUMBERS.issuperset(map(type, value)):
+            return list(map(float, value))
         return [_with_floats(part) for part in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
