@@ -147,6 +147,13 @@ class Store(ABC):
     def listen(self, session: str, listener: Listener | None) -> None:
         """Have entries that this store object adds to a session handed to a listener; None ends that."""
 
+    def probe(self) -> None:
+        """Check that the store can be written to, by a commit that changes nothing.
+
+        Raises `StoreUnavailable` where it cannot. A store that has no such commit checks that it can be read.
+        """
+        self.sessions()
+
     @abstractmethod
     def close(self) -> None:
         """Finish what was submitted, and let go of everything. Closing twice is the same as once."""

@@ -296,27 +296,30 @@ class Following(ABC):
 
     def receive(self, entries: Sequence[Entry]) -> None:
         """Take in entries of the log; what lies between is read, what was seen is passed over."""
+        left = self._apply_next(entries)
+        while left:
+            # Without the lock: the store may hang, and whoever asks must not wait for it.
+            self._fill(left[0].seq - 1)
+            left = self._apply_next(left)
+
+    def _apply_next(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Fold in entries as far as they follow what was seen; return those beyond a gap."""
         with self._lock:
-            for entry in entries:
+            for place, entry in enumerate(entries):
                 if entry.seq > self._seen + 1:
-                    self._fill(entry.seq - 1)
+                    return entries[place:]
                 if entry.seq == self._seen + 1:
                     self._apply(entry)
+        return ()
 
     def _fill(self, upto: int) -> None:
         """Take in what the log has up to a number; where some of it has gone, a snapshot has it."""
-        while self._seen < upto:
-            entries = self._store.read(self._name, self._seen, min(upto - self._seen, PAGE))
-            if not entries or entries[0].seq > self._seen + 1:
-                if not self._skip_what_has_gone():
-                    raise StateFormatError(
-                        f"the log of session {self._name!r} lacks what comes after number {self._seen}"
-                    )
-                continue
-            for entry in entries:
-                if entry.seq > self._seen + 1:
-                    break
-                self._apply(entry)
+        while (after := self._seen) < upto:
+            self._apply_next(self._store.read(self._name, after, min(upto - after, PAGE)))
+            if self._seen == after and not self._skip_what_has_gone():
+                raise StateFormatError(
+                    f"the log of session {self._name!r} lacks what comes after number {after}"
+                )
 
     def _skip_what_has_gone(self) -> bool:
         """Go on from a snapshot that is further, as old entries may have gone; tell whether there is one."""
@@ -416,6 +419,10 @@ class Following(ABC):
         """Return the time, which never runs backwards here."""
         self._last_issue = now = max(self._clock(), self._last_issue)
         return now
+
+    def is_behind(self, id_: object) -> bool:
+        """Tell whether an id is of an option that this process has not read of yet: `catch_up` helps."""
+        return self._tokens.read(id_).option >= len(self._names)
 
     def _token(self, id_: object) -> Token:
         """Return what an id of this session says."""

@@ -70,6 +70,9 @@ class MemoryStore(WritingStore):
             self._changed.notify_all()
         return outcomes
 
+    def _probe(self) -> None:
+        """Do nothing: memory can always be written to."""
+
     def _keep(self, session: str, upto: int, state: str) -> None:
         last = self._last.get(session, 0)
         check_upto(session, upto, last)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from frugalbandits.core.session import Session
+from frugalbandits.core.session import Session, stored
 from frugalbandits.core.session.explaining import Facts, explained
 from frugalbandits.core.session.explanation import Explanation
 from frugalbandits.core.session.feedback import checked_reward
@@ -51,9 +51,12 @@ class StoredSession(Folding):
         self._open_or_create(store, name, Session(*args, **settings), on_difference)
 
     def _beginning(self, session: Session, by: str) -> Fact:
-        # What others cannot read must not be in the log: a policy of a kind that only this program knows.
+        # The log must not hold what other processes cannot read: a policy that only this program knows.
         text = session.to_json()
-        Session.from_json(text)
+        if session.decisions == 0 and type(session._policy).__module__.startswith("frugalbandits."):
+            stored.check_known(session._label, session._policy)  # the rest of a fresh session can be read
+        else:
+            Session.from_json(text)
         return facts.created(facts.settings_of(session), text, time.time(), by)
 
     def start_flush(self) -> Callable[[], None]:

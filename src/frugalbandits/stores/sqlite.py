@@ -45,6 +45,8 @@ _LATEST = """SELECT upto, state FROM frugal_snapshots
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = ?)"""
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT 1 OFFSET ?"""
+# It changes nothing, and SQLite writes the page all the same. Every store has a first session.
+_PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
 _FORGET = f"""DELETE FROM frugal_facts WHERE session = ? AND seq > ? AND seq <= ? AND at < ?
     AND kind IN ({", ".join("?" for _ in LAPSING)})"""
 
@@ -202,6 +204,10 @@ class SQLiteStore(WritingStore):
                 connection.executemany(_INSERT, ((number, seq, *fact) for seq, fact in fresh))
                 connection.execute(_ADVANCE, (last[session], number))
         return outcomes
+
+    def _probe(self) -> None:
+        with self._writing() as connection:
+            connection.execute(_PROBE)
 
     def _keep(self, session: str, upto: int, state: str) -> None:
         with self._writing() as connection:

@@ -98,6 +98,10 @@ class WritingStore(Store):
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
         """Let old entries go among the next `chunk` ones after a number; return how far that went."""
 
+    @abstractmethod
+    def _probe(self) -> None:
+        """Commit a transaction that writes and changes nothing."""
+
     def _announce(self, newest: Mapping[str, int]) -> None:
         """Tell other processes which sessions have new entries."""
 
@@ -167,6 +171,10 @@ class WritingStore(Store):
                 else:
                     self._wait_for_change(left)
 
+    def probe(self) -> None:
+        """Check that the store can be written to, by a commit that changes nothing."""
+        self._run(self._probe)
+
     def listen(self, session: str, listener: Listener | None) -> None:
         """Have entries that this store object adds to a session handed to a listener; None ends that."""
         self._check()
@@ -232,7 +240,11 @@ class WritingStore(Store):
                     return
                 began = time.monotonic()
                 if group:
-                    self._write_group(group)
+                    error = self._write_group(group)
+                    if error is not None and self._closed:
+                        # Each attempt may take as long as the store is waited for: one is enough.
+                        self._refuse_rest(tasks, error)
+                        return
                     self._longest_wait = min(_WAIT_SHARE * (time.monotonic() - began), _LONGEST_WAIT)
                 self._expected = len(group) + len(self._queue)
                 for task in tasks:
@@ -270,18 +282,28 @@ class WritingStore(Store):
         del self._queue[:taken]
         return group, tasks
 
-    def _write_group(self, group: list[_Waiting]) -> None:
+    def _refuse_rest(self, tasks: list[_Task], error: BaseException) -> None:
+        """Fail everything that was submitted before the store was closed and cannot be written any more."""
+        with self._ready:
+            left: list[_Waiting | _Task] = [*tasks, *self._queue]
+            self._queue.clear()
+        for item in left:
+            if item.future.set_running_or_notify_cancel():
+                item.future.set_exception(_own(error))
+
+    def _write_group(self, group: list[_Waiting]) -> BaseException | None:
+        """Write a group, and tell all who wait for it; return the error where it could not be written."""
         # Whoever has given up waiting before it was written gets nothing written.
         group = [waiting for waiting in group if waiting.future.set_running_or_notify_cancel()]
         calls = [waiting.call for waiting in group]
         if not calls:
-            return
+            return None
         try:
             outcomes = self._write(calls)
         except BaseException as error:
             for waiting in group:
                 waiting.future.set_exception(_own(error))
-            return
+            return error
         entries = added(calls, outcomes)
         if entries:
             self.commits += 1
@@ -295,6 +317,7 @@ class WritingStore(Store):
             except Exception:
                 # Others find out when they look, and this thread must live on.
                 _log.exception("could not announce what is new in %r", self.address)
+        return None
 
     def _tell(self, session: str, entries: list[Entry]) -> None:
         listener = self._listeners.get(session)
