@@ -89,10 +89,7 @@ class Planner:
 
         The first one orders it too where it is on disk already.
         """
-        if not self._looked:
-            self._looked = True
-            if self._is_on_disk(state, rng):
-                _workshop.order(self.load, state, rng)
+        self.load_soon(state, rng)
         self._left -= 1
         if self._left == 0:
             _workshop.order(self.make, state, rng)
@@ -101,6 +98,14 @@ class Planner:
     def compiled(self) -> bool:
         """Whether machine code is in use."""
         return self._code is not None
+
+    def load_soon(self, state: Any, rng: Any) -> bool:
+        """Have machine code that is on disk loaded in the background; tell whether it is in use now."""
+        if not self._looked and self._left > 0:
+            self._looked = True
+            if self._is_on_disk(state, rng):
+                _workshop.order(self.load, state, rng)
+        return self.compiled
 
     def load(self, state: Any, rng: Any) -> bool:
         """Load machine code if it is on disk, and tell whether it is in use now; never compiles."""

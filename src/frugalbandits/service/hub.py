@@ -225,7 +225,7 @@ def known_name(name: str) -> str:
 
 def _opened(store: Store, name: str) -> Stored:
     found = open_session(store, name)
-    found.load_machine_code()  # here and not at the first ask, which the event loop would wait for
+    found.load_machine_code(wait=False)  # before the first ask, which may come much later
     return found
 
 
@@ -233,7 +233,7 @@ def _kept(
     store: Store, name: str, session: Session | ContextualSession, by: str, on_difference: str
 ) -> tuple[Stored, bool]:
     found, new = keep_session(store, name, session, by, on_difference)
-    found.load_machine_code()
+    found.load_machine_code(wait=False)
     return found, new
 
 
