@@ -7,7 +7,7 @@ import time
 import frugalbandits as fb
 from frugalbandits.errors import StoreUnavailable
 from frugalbandits.stores import Store, open_store
-from frugalbandits.stores.following import secret_of
+from frugalbandits.stores.identity import secret_of
 from frugalbandits.stores.session import StoredSession
 
 
