@@ -32,8 +32,6 @@ from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from frugalbandits.core.closure import source_digest
-from frugalbandits.core.files import write_text
-from frugalbandits.errors import InputError
 
 __all__ = [
     "CacheFolder",
@@ -288,8 +286,11 @@ def note_on_disk(modules: tuple[str, ...], what: str) -> None:
     if not _is_ours(modules) or cache_folder(modules).trouble is not None:
         return
     # The note only saves time: without it the code is found all the same, after some plans.
-    with suppress(OSError, InputError):
-        write_text(_marker(_folder_of(modules), what), _build())
+    with suppress(OSError):
+        marker = _marker(_folder_of(modules), what)
+        with tempfile.NamedTemporaryFile("w", dir=marker.parent, encoding="utf-8", delete=False) as file:
+            file.write(_build())
+        Path(file.name).replace(marker)
 
 
 def cache_root() -> Path:
