@@ -9,7 +9,13 @@ from typing import TypeVar
 
 from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
-from frugalbandits.errors import StoreUnavailable, UnknownDecision, UnknownSession
+from frugalbandits.errors import (
+    InputError,
+    StateFormatError,
+    StoreUnavailable,
+    UnknownDecision,
+    UnknownSession,
+)
 from frugalbandits.service import limits
 from frugalbandits.service.awaiting import Awaiting
 from frugalbandits.service.logs import logger
@@ -74,15 +80,20 @@ class Hub:
             raise failed[1].with_traceback(None)
         try:
             known = known_name(name)
-            found = await self._threads.run(lambda: open_session(self.store, known))
+            found = await self._threads.run(lambda: _opened(self.store, known))
         except (UnknownSession, StoreUnavailable):
             self._unopened.pop(name, None)
             raise
-        except Exception as error:
+        except Exception as found_out:
+            error: Exception = found_out
+            if not isinstance(error, InputError):
+                # Its log or snapshot has something that nobody foresaw.
+                error = StateFormatError(f"session {name!r} cannot be read: {found_out!r}")
             if failed is None or str(failed[1]) != str(error):
-                logger().error("a session cannot be opened", session=name, why=str(error) or repr(error))
+                trace = None if error is found_out else found_out
+                logger().error("a session cannot be opened", session=name, why=str(error), exc_info=trace)
             self._unopened[name] = time.monotonic(), error
-            raise
+            raise error from found_out
         if failed is not None:
             logger().warning("a session can be opened again", session=name)
         self._unopened.pop(name, None)
@@ -98,9 +109,7 @@ class Hub:
     async def _create(
         self, name: str, session: Session | ContextualSession, by: str, on_difference: str
     ) -> tuple[Stored, bool]:
-        found, new = await self._threads.run(
-            lambda: keep_session(self.store, name, session, by, on_difference)
-        )
+        found, new = await self._threads.run(lambda: _kept(self.store, name, session, by, on_difference))
         # One copy of a session is enough: the one that is open stays.
         kept: Stored | None = None
         try:
@@ -223,6 +232,20 @@ def known_name(name: str) -> str:
         return check_session_name(name)
     except ValueError as error:
         raise UnknownSession(f"no session has such a name: {error}") from None
+
+
+def _opened(store: Store, name: str) -> Stored:
+    found = open_session(store, name)
+    found.load_machine_code(wait=False)  # before the first ask, which may come much later
+    return found
+
+
+def _kept(
+    store: Store, name: str, session: Session | ContextualSession, by: str, on_difference: str
+) -> tuple[Stored, bool]:
+    found, new = keep_session(store, name, session, by, on_difference)
+    found.load_machine_code(wait=False)
+    return found, new
 
 
 async def _ready(found: _Found) -> _Found:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -67,6 +67,10 @@ def _values(found: Summary) -> dict[str, float | None]:
     }
 
 
+#: The summary of each session at the last scrape, with the entries and decisions that it covers.
+_Summaries: TypeAlias = "dict[str, tuple[Stored, tuple[int, int], Summary]]"
+
+
 class Metrics:
     """The numbers of one worker."""
 
@@ -100,6 +104,7 @@ class Metrics:
         self._counts: dict[tuple[Counter, str, str], Counter] = {}
         self._option_names: dict[str, set[str]] = {}
         self._named: dict[str, str] = {}
+        self._summaries: _Summaries = {}
         self._counting: dict[tuple[str, str, int], Counter] = {}
         self._timing: dict[tuple[str, str], Histogram] = {}
         self._delaying: dict[str, Histogram] = {}
@@ -167,7 +172,7 @@ class Metrics:
     def written(self) -> tuple[bytes, bytes]:
         """Return everything in the text format of Prometheus, and its type."""
         together = CollectorRegistry()
-        together.register(_Sessions(self._hub))
+        together.register(_Sessions(self._hub, self._summaries))
         if os.environ.get(FOLDER):
             gather: Any = MultiProcessCollector  # which has no types
             gather(together)
@@ -178,8 +183,19 @@ class Metrics:
 class _Sessions(Collector):
     """What replicas know: the same in every worker, to within a second."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, summaries: _Summaries) -> None:
         self._hub = hub
+        self._summaries = summaries
+
+    def _summary(self, name: str, session: Stored) -> Summary:
+        """Return the summary of a session; that of the last scrape where nothing has happened since."""
+        now = session.seen, session.decisions
+        before = self._summaries.get(name)
+        if before is not None and before[:2] == (session, now):
+            return before[2]
+        found = summary_of(session)
+        self._summaries[name] = session, now, found
+        return found
 
     def collect(self) -> Iterator[Metric]:
         spent = GaugeMetricFamily("frugal_spend", "What decisions have cost.", labels=["session", "option"])
@@ -190,7 +206,7 @@ class _Sessions(Collector):
         sums: dict[tuple[str, str], float] = {}
         rest = dict.fromkeys(_SUMMED, 0.0)
         for place, name in enumerate(sorted(self._hub.sessions)):
-            found = summary_of(self._hub.sessions[name])
+            found = self._summary(name, self._hub.sessions[name])
             label = name if place < SESSIONS else OTHER
             for number, option in enumerate(found.options):
                 known = option.name if number < OPTIONS and label != OTHER else OTHER

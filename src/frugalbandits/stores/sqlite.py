@@ -49,8 +49,6 @@ _LATEST = """SELECT upto, state FROM frugal_snapshots
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = ?)"""
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT 1 OFFSET ?"""
-# It changes nothing, and SQLite writes the page all the same. Every store has a first session.
-_PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
 _FORGET = f"""DELETE FROM frugal_facts WHERE session = ? AND seq > ? AND seq <= ? AND at < ?
     AND kind IN ({", ".join("?" for _ in LAPSING)})"""
 
@@ -105,6 +103,17 @@ class SQLiteStore(WritingStore):
         limit = check_count("the limit of entries to read", limit, 1)
         with self._reading() as connection:
             return [_entry(row) for row in connection.execute(_READ, (session, after, limit))]
+
+    def read_many(self, after: Mapping[str, int], limit: int = 1_000) -> dict[str, list[Entry]]:
+        """Return entries of several sessions, read from one state of the file."""
+        with self._reading() as connection:
+            connection.execute("BEGIN")
+            found = {
+                session: [_entry(row) for row in connection.execute(_READ, (session, number, limit))]
+                for session, number in after.items()
+            }
+            connection.execute("COMMIT")
+        return found
 
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
@@ -235,7 +244,9 @@ class SQLiteStore(WritingStore):
 
     def _probe(self) -> None:
         with self._writing() as connection:
-            connection.execute(_PROBE)
+            # SQLite leaves out the write of a row that stays the same, but not that of the version.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
 
     def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
         with self._writing() as connection:
