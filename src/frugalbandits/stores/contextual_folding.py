@@ -51,8 +51,9 @@ class ContextualFolding(Telling, ContextualSession):
     def _was_late(self, error: Expired) -> None:
         self._late_here += 1
 
-    def flush(self) -> None:
-        """Do nothing: all that was handed out is in the log."""
+    def start_flush(self) -> Callable[[], None]:
+        """Do nothing: every decision is in the log already."""
+        return _nothing
 
     # From a log or a snapshot.
 
@@ -215,3 +216,7 @@ class ContextualFolding(Telling, ContextualSession):
         "resume": Changing.resume,
         "retire": Changing.retire,
     }
+
+
+def _nothing() -> None:
+    pass

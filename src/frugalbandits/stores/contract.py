@@ -119,6 +119,10 @@ class Store(ABC):
     def read(self, session: str, after: int = 0, limit: int = 10_000) -> list[Entry]:
         """Return entries with numbers above `after`, in order."""
 
+    def read_many(self, after: Mapping[str, int], limit: int = 1_000) -> dict[str, list[Entry]]:
+        """Return entries of several sessions at once: for each, up to `limit` with numbers above its own."""
+        return {session: self.read(session, number, limit) for session, number in after.items()}
+
     @abstractmethod
     def snapshot(
         self,

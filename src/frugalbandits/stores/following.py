@@ -113,8 +113,12 @@ class Following(ABC):
         """Do what follows from an entry, whatever it was."""
 
     @abstractmethod
+    def start_flush(self) -> Callable[[], None]:
+        """Submit what is not in the log yet; return a function that waits until it is written."""
+
     def flush(self) -> None:
-        """Say what is not in the log yet."""
+        """Write what is not in the log yet: decision counts and what was noticed."""
+        self.start_flush()()
 
     @abstractmethod
     def draft_change(self, do: str, option: str, cost: float | None = None, by: str = "") -> list[Fact]:
@@ -276,13 +280,17 @@ class Following(ABC):
                 _log.warning("%s: the session is built anew from the log", error)
                 self._rebuild()
                 continue
-            self.receive(entries)
-            if entries:
-                self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
-            else:
+            self.take(entries)
+            if not entries:
                 self._skip_what_has_gone()
             if len(entries) < PAGE:
                 return
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        """Take in entries that were read from the log, and note how old the newest one is."""
+        self.receive(entries)
+        if entries:
+            self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
 
     def confirm(self) -> None:
         """Compare the entry that was read last with the log; build the session anew where it differs."""

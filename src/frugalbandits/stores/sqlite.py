@@ -106,6 +106,17 @@ class SQLiteStore(WritingStore):
         with self._reading() as connection:
             return [_entry(row) for row in connection.execute(_READ, (session, after, limit))]
 
+    def read_many(self, after: Mapping[str, int], limit: int = 1_000) -> dict[str, list[Entry]]:
+        """Return entries of several sessions, read from one state of the file."""
+        with self._reading() as connection:
+            connection.execute("BEGIN")
+            found = {
+                session: [_entry(row) for row in connection.execute(_READ, (session, number, limit))]
+                for session, number in after.items()
+            }
+            connection.execute("COMMIT")
+        return found
+
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
         check_name("the name of a session", session)

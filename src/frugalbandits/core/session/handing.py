@@ -303,6 +303,15 @@ class Handing:
             self._history.add(self._next, "alarm", name, words)
         self._alarms = raised
 
+    def load_machine_code(self, wait: bool = True) -> bool:
+        """Load the policy's machine code if it is on disk, and tell whether it is in use; never compiles.
+
+        A session does this by itself, in the background, from its first plan on. This is for a program that
+        can wait before its first decision and not after it. Without `wait` it begins and returns at once.
+        """
+        load = self._planner.load if wait else self._planner.load_soon
+        return load(self._state, self._rng)
+
     # Other options, other prices.
 
     def _change(
