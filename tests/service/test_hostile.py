@@ -141,6 +141,11 @@ def test_more_than_a_request_holds(api: Api) -> None:
     item = {"op": "ask", "session": "shop"}
     problem(api("POST", "/v1/batch", [item] * (limits.BATCH + 1)), 422)
     assert len(api("POST", "/v1/batch", [item] * limits.BATCH).json()) == limits.BATCH
+    half = {**item, "count": limits.COUNT // 2}
+    assert len(api("POST", "/v1/batch", [half, half]).json()) == 2
+    asked = api("GET", "/v1/sessions/shop").json()["decisions"]
+    problem(api("POST", "/v1/batch", [half, half, item]), 422, "1,000 decisions", "1,001 together")
+    assert api("GET", "/v1/sessions/shop").json()["decisions"] == asked
     too_long = {"among": ["x" * 201]}
     problem(api("POST", where, too_long), 422, "among")
 
@@ -164,9 +169,12 @@ def test_a_body_that_is_too_large(api: Api) -> None:
 
 def test_more_requests_than_a_worker_takes(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CONCURRENCY", 0)
-    answer = api("GET", "/healthz")
+    answer = api("GET", "/v1/sessions")
     problem(answer, 503, "in hand")
     assert answer.headers["retry-after"] == "1"
+    # A probe that is refused has the process restarted, which helps nobody.
+    assert api("GET", "/healthz").status_code == 200
+    assert api("GET", "/readyz").status_code == 200
 
 
 def test_a_store_that_cannot_be_reached(api: Api) -> None:

@@ -21,7 +21,7 @@ from frugalbandits.errors import (
 )
 from frugalbandits.service.answers import Answer, Header
 
-__all__ = ["MEDIA_TYPE", "Problem", "of_validation", "problem_of"]
+__all__ = ["MEDIA_TYPE", "RETRY_AFTER", "Problem", "of_validation", "problem_of"]
 
 MEDIA_TYPE = b"application/problem+json"
 _WIDEST = 2_000  # characters of what is said
@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownSession, 404, "unknown-session"),
     (Conflict, 409, "conflict"),
     (ToldBefore, 409, "told-before"),
-    (StateFormatError, 500, "state-format"),
+    (StateFormatError, 503, "state-format"),  # another worker, or a later release, may read it
     (InputError, 422, "input"),
     (StoreUnavailable, 503, "store-unavailable"),
 )

@@ -51,8 +51,9 @@ class ContextualFolding(Telling, ContextualSession):
     def _was_late(self, error: Expired) -> None:
         self._late_here += 1
 
-    def flush(self) -> None:
-        """Do nothing: all that was handed out is in the log."""
+    def start_flush(self) -> Callable[[], None]:
+        """Do nothing: every decision is in the log already."""
+        return _nothing
 
     # From a log or a snapshot.
 
@@ -75,6 +76,7 @@ class ContextualFolding(Telling, ContextualSession):
                 "format": FORMAT,
                 "version": VERSION,
                 "seen": self._seen,
+                "key": self._seen_key,
                 "now": self._log_now,
                 "session": stored.written(self),
                 "keys": list(self._keys.items()),
@@ -93,6 +95,7 @@ class ContextualFolding(Telling, ContextualSession):
                 raise ValueError("not every decision that waits has a name")
             self._series = Series.loaded(data["series"], len(self._names))
             self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            self._seen_key = str(data.get("key", ""))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise self._damaged(error) from error
 
@@ -212,3 +215,7 @@ class ContextualFolding(Telling, ContextualSession):
         "resume": Changing.resume,
         "retire": Changing.retire,
     }
+
+
+def _nothing() -> None:
+    pass

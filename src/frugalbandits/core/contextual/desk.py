@@ -72,6 +72,15 @@ class Desk(Roster):
         self._wait_in(Waiting(time_to_live), {})
         self._lock = getattr(self, "_lock", None) or threading.RLock()
 
+    def load_machine_code(self, wait: bool = True) -> bool:
+        """Load the policy's machine code if it is on disk, and tell whether it is in use; never compiles.
+
+        A session does this by itself, in the background, from its first plan on. This is for a program that
+        can wait before its first decision and not after it. Without `wait` it begins and returns at once.
+        """
+        load = self._engine.load if wait else self._engine.load_soon
+        return load(self._state, self._rng)
+
     @property
     def _context(self) -> Context:
         return self._encoder.context

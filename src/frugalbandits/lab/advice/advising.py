@@ -16,7 +16,7 @@ from frugalbandits.core.quality import Quality, RelativeToBest
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab.advice.beliefs import Guess
-from frugalbandits.lab.advice.case import Case, Feedback, Truth, case_of
+from frugalbandits.lab.advice.case import Case, Feedback, Truth, case_of, feedback_words
 from frugalbandits.lab.advice.expectations import (
     Bar,
     Expectation,
@@ -29,9 +29,11 @@ from frugalbandits.lab.advice.expectations import (
     standings,
 )
 from frugalbandits.lab.advice.trial import Trial, default_runs, run_trial, truths
-from frugalbandits.lab.advice.verdict import Verdict, before_learning, judged_by
+from frugalbandits.lab.advice.verdict import SURE, Verdict, before_learning, judged_by, with_remedies
+from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.running import check_count, check_seed, label
 from frugalbandits.lab.shown import Shown, advice_figure_of
+from frugalbandits.lab.text import readable
 from frugalbandits.lab.watching import Progress, listener
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ _FEWEST = 20
 _ENOUGH = 0.95  # of the best gain: less feedback will do where it keeps so much
 _NEARLY = 0.005  # of quality: so much less will do as well
 _LONGER = 10  # times the period, to see when it pays
+_STRICTER = 10  # times the worth of quality, to see whether that holds the bar
 _ERRORS = 2.0  # standard errors by which another policy must be better than the first
 
 
@@ -158,6 +161,7 @@ def advise(
     guesses: Mapping[str, Guess] | None = None,
     log: str | os.PathLike[str] | None = None,
     columns: tuple[str, str, str | None] = ("option", "reward", "cost"),
+    log_format: str = "auto",
     days: float = 30,
     now: str | None = None,
     feedback: Feedback = 1.0,
@@ -186,9 +190,12 @@ def advise(
         The quality of an option as a number, or as (lowest, highest) between which all is as likely. An
         option of which nothing is known, by a guess or by the log, may lie anywhere from 0.3 to 0.95.
     log
-        A .csv, .parquet or .ndjson file with a row per decision, for options without a guess.
+        A .csv, .parquet, .ndjson or .json file with a row per decision, for options without a guess. A row
+        without a reward was not judged: it counts for costs alone.
     columns
-        The log's columns of option, reward and cost.
+        The log's columns of option, reward and cost; a dotted name is a nested field.
+    log_format
+        As `format` of `replay`.
     days
         The period that spend and saving are of.
     now
@@ -215,7 +222,19 @@ def advise(
     ('worth it', 'nothing known')
     """
     case = case_of(
-        costs, volume, alpha, quality, guesses, log, columns, days, now, feedback, judge_price, worth
+        costs,
+        volume,
+        alpha,
+        quality,
+        guesses,
+        log,
+        columns,
+        days,
+        now,
+        feedback,
+        judge_price,
+        worth,
+        log_format,
     )
     return advise_on(case, policies, runs, seed, workers, progress)
 
@@ -255,6 +274,10 @@ def advise_on(
             pays = _pays_after(run(replace(case, days=_LONGER * case.days), best, few)) if lost else None
             good = float(np.mean([problem.feasible[case.anchor] for problem in problems]))
             verdict = judged_by(case, learned, ideal, good, pays)
+            if verdict.kind == "misses your bar":
+                stricter = run(replace(case, given_worth=_STRICTER * case.worth), best, few)
+                tried = [*map(expectation_of, (*trials[1:], *judging))]
+                verdict = with_remedies(verdict, _remedies(case, problems, tried, expectation_of(stricter)))
     held = dict.fromkeys(each for each in (case.now, case.safe) if each is not None)
     return Advice(
         case=case,
@@ -272,6 +295,29 @@ def advise_on(
     )
 
 
+def _remedies(
+    case: Case, problems: Sequence[Problem], tried: Sequence[Expectation], stricter: Expectation
+) -> list[str]:
+    """Say which other plans hold the bar: policies and shares of feedback that were tried, and more.
+
+    `stricter` is the same policy where quality is worth more.
+    """
+    found = []
+    for each in tried:
+        if not each.misses:
+            judged = "" if each.feedback == case.feedback else f" with {feedback_words(each.feedback or 1.0)}"
+            found.append(f"{each.plan}{judged}")
+    if not stricter.misses:
+        found.append(
+            f"{stricter.plan} with a unit of quality worth {readable(_STRICTER * case.worth)} (worth)"
+        )
+    good = np.mean([problem.feasible for problem in problems], axis=0)
+    safe = [arm for arm in case.expected.order.tolist() if good[arm] >= SURE]
+    if safe and not always(case, problems, safe[0]).misses:
+        found.append(f"always {case.names[safe[0]]}")
+    return found
+
+
 def _plan_row(each: Expectation) -> dict[str, Any]:
     days = each.days_to_know or Spread(math.nan, math.nan, math.nan)
     parts = {"spend": each.spend, "quality": each.quality, "days_to_know": days}
@@ -279,7 +325,13 @@ def _plan_row(each: Expectation) -> dict[str, Any]:
     row["feedback"] = None if each.feedback is None else str(each.feedback)
     for name, values in parts.items():
         row |= {name: values.middle, f"{name}_p10": values.low, f"{name}_p90": values.high}
-    row |= {"saving": each.saving, "lack": each.lack, "gain": each.gain, "gain_error": each.error}
+    row |= {
+        "saving": each.saving,
+        "lack": each.lack,
+        "bar": each.bar,
+        "gain": each.gain,
+        "gain_error": each.error,
+    }
     learned = {"knows": each.knows, "ends_right": each.ends_right, "judged": each.judged}
     return row | {name: math.nan if value is None else value for name, value in learned.items()}
 
