@@ -94,7 +94,8 @@ class ContextualFolding(Telling, ContextualSession):
             if self._keys.keys() != self._pending.keys() or len(self._ids) != len(self._keys):
                 raise ValueError("not every decision that waits has a name")
             self._series = Series.loaded(data["series"], len(self._names))
-            self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            self._seen, self._log_now = int(data["seen"]), self._believed(float(data["now"]))
+            self._waiting.follow(self._clock() + 2 * AHEAD)
             self._seen_key = str(data.get("key", ""))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise self._damaged(error) from error
@@ -138,7 +139,7 @@ class ContextualFolding(Telling, ContextualSession):
             phi = self._encoder.encode(features, segment)
             self._engine.count(self._state, phi, prices, arm, waiter.propensity)
         # It lives on here for as long as the clocks of workers may differ.
-        id_ = self._wait_for(option, waiter, body.get("m"), body["t"] + AHEAD)
+        id_ = self._wait_for(option, waiter, body.get("m"), self._believed(body["t"]) + AHEAD)
         key = entry.fact.key[:-1]
         self._ids[key], self._keys[id_] = id_, key
         self._count(option, waiter, prices)

@@ -10,6 +10,7 @@ Whoever keeps a store open may append, read and snapshot from any thread, and so
 from __future__ import annotations
 
 import json
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -133,10 +134,16 @@ class Store(ABC):
     ) -> None:
         """Keep a snapshot, unless a later one is there.
 
-        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go. Raises
+        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go, but only those
+        before the first entry that is not older: one that came later is younger, whatever its author's clock
+        said. Raises
         `LogDiverged` and keeps nothing where the log ends before `upto`, or where its entry `upto` has
         another key than `key`: the state is of a log that is no more.
         """
+
+    def now(self) -> float:
+        """Return the time by the clock of the store, in seconds since 1970."""
+        return time.time()
 
     @abstractmethod
     def latest(self, session: str) -> Snapshot | None:

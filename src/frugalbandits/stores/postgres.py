@@ -78,6 +78,8 @@ _LATEST = """SELECT upto, state FROM frugal_snapshots
 _PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT 1 OFFSET %s"""
+_YOUNG = """SELECT seq FROM frugal_facts
+    WHERE session = %s AND seq <= %s AND at >= %s AND at <= %s ORDER BY seq LIMIT 1"""
 _FORGET = """DELETE FROM frugal_facts
     WHERE session = %s AND seq > %s AND seq <= %s AND at < %s AND kind = ANY (%s::text[])"""
 _COLUMNS = """SELECT table_name, array_agg(column_name::text) FROM information_schema.columns
@@ -268,6 +270,16 @@ class PostgresStore(WritingStore):
             found = connection.execute(_KEY, [number, upto]).fetchone()
             check_key(session, upto, key, None if found is None else found[0])
             connection.execute(_KEEP, [number, upto, state])
+
+    def now(self) -> float:
+        """Return the time by the clock of the database."""
+        return float(self._rows("SELECT extract(epoch FROM clock_timestamp())::float8", ())[0][0])
+
+    def _old(self, session: str, upto: int, before: float, until: float) -> int:
+        with self._changing() as connection:
+            number, _ = connection.execute(_HEAD, [session]).fetchone() or (0, 0)
+            row = connection.execute(_YOUNG, [number, upto, before, until]).fetchone()
+        return upto if row is None else int(row[0]) - 1
 
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
         with self._changing() as connection:

@@ -64,7 +64,7 @@ class Desk(Roster):
         except (TypeError, ValueError):
             raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
         self._engine = engine_of(policy, self._state, self._rng, self._shares)
-        self._clock: Callable[[], float] = time.time
+        self._clock: Callable[[], float] = getattr(self, "_clock", None) or time.time
         self._next = 0
         self._accounts = [Account() for _ in self._names]
         self._segments: dict[str, Account] = {}
@@ -264,5 +264,6 @@ class Desk(Roster):
     def _sweep(self) -> None:
         """Give up what has outlived its time to live."""
         if self._time_to_live is not None:
+            self._waiting.follow(self._clock())
             for id_ in self._waiting.overdue(self._clock(), self._next):
                 self._drop(id_)
