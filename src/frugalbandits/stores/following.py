@@ -120,6 +120,11 @@ class Following(ABC):
     def _dumped(self) -> str:
         """Return what the log adds up to so far."""
 
+    def _captured(self) -> Callable[[], str]:
+        """Copy the state under the lock; return what writes it down, which needs no lock."""
+        text = self._dumped()
+        return lambda: text
+
     @abstractmethod
     def _lives(self) -> float | None:
         """Return the time to live of decisions."""
@@ -372,8 +377,9 @@ class Following(ABC):
     def snapshot(self) -> None:
         """Keep a snapshot in the store; feedback that is older than the time to live goes from the log."""
         with self._lock:
-            upto, state, now = self._seen, self._dumped(), self._log_now
+            upto, captured, now = self._seen, self._captured(), self._log_now
             ttl = self._lives()
+        state = captured()
         # Twice: feedback within the time to live of any worker's clock must find what was told before.
         self._store.snapshot(self._name, upto, state, None if ttl is None else now - 2 * ttl - 60.0)
         self._snapshot_at, self._snapshot_time = upto, time.monotonic()
