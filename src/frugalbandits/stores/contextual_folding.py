@@ -47,6 +47,8 @@ class ContextualFolding(Telling, ContextualSession):
         # Workers that draw the same numbers would make the same mistakes.
         self._draws = np.random.default_rng()
         self._late_here = 0
+        self._recent: dict[str, str] = {}  # bodies of the newest asks, by key
+        self._asks: dict[str, str] = {}  # bodies of those that the entries at hand need
 
     def _lives(self) -> float | None:
         return self._time_to_live
@@ -70,8 +72,7 @@ class ContextualFolding(Telling, ContextualSession):
         waiting.late, waiting.latest = self._waiting.late, self._waiting.latest
         self._wait_in(waiting, {})
         self._open = OpenCounts(self._time_to_live, AHEAD)
-        self._recent: dict[str, str] = {}  # bodies of the newest asks, by key
-        self._asks: dict[str, str] = {}  # bodies of those that the entries at hand need
+        self._recent = {}
 
     def _pending_count(self) -> int:
         return self._open.total
@@ -85,6 +86,7 @@ class ContextualFolding(Telling, ContextualSession):
             "format": FORMAT,
             "version": VERSION,
             "seen": self._seen,
+            "key": self._seen_key,
             "now": self._log_now,
             "pending": self._open.dumped(),
             "series": copy.deepcopy(self._series.listed()),
@@ -104,6 +106,7 @@ class ContextualFolding(Telling, ContextualSession):
                 self._open.load(data["pending"])
             self._series = Series.loaded(data["series"], len(self._names))
             self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            self._seen_key = str(data.get("key", ""))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise self._damaged(error) from error
 
@@ -118,8 +121,10 @@ class ContextualFolding(Telling, ContextualSession):
     # What is taken in.
 
     def _apply_next(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        with self._lock:
+            recent = {key: self._recent[key] for key in _asks_wanted(entries) if key in self._recent}
         # Without the lock: the store may hang, and whoever asks must not wait for it.
-        asks, missing = self._look_up(entries)
+        asks, missing = self._look_up(entries, recent)
         if missing:
             # They were deleted with other old events, which a snapshot holds that this replica has not read.
             self._skip_what_has_gone()
@@ -130,13 +135,17 @@ class ContextualFolding(Telling, ContextualSession):
             finally:
                 self._asks = {}
 
-    def _look_up(self, entries: Sequence[Entry]) -> tuple[dict[str, str], set[str]]:
+    def _look_ahead(self, entries: Sequence[Entry]) -> None:
+        # Not from memory: it may hold asks of a log that is no more.
+        self._asks, _ = self._look_up(entries, {})
+
+    def _look_up(
+        self, entries: Sequence[Entry], recent: Mapping[str, str]
+    ) -> tuple[dict[str, str], set[str]]:
         """Return the asks that feedback among these entries belongs to, and the keys that are not there."""
-        kinds = (facts.REWARD, facts.COST)
-        wanted = {f"{entry.fact.key[:-1]}a" for entry in entries if entry.fact.kind in kinds}
+        wanted = _asks_wanted(entries)
         asks = {entry.fact.key: entry.fact.body for entry in entries if entry.fact.key in wanted}
-        with self._lock:
-            asks.update((key, self._recent[key]) for key in wanted if key in self._recent)
+        asks.update(recent)
         missing = wanted - asks.keys()
         if missing:
             found = self._store.find(self._name, sorted(missing))
@@ -198,10 +207,10 @@ class ContextualFolding(Telling, ContextualSession):
     def _take_reward(self, entry: Entry, body: dict[str, Any]) -> None:
         option, reward = body["o"], body["r"]
         asked = self._ask_of(entry, body)
-        self._open.close(body["t"])
         account = self._accounts[option]
         places = [account] if account.told < account.decisions else []
         if asked is not None:
+            self._open.close(body["t"])
             waiter = _waiter_of(asked)
             self._learn(option, waiter, reward)
             place = self._segment_account(waiter.segment)
@@ -217,7 +226,8 @@ class ContextualFolding(Telling, ContextualSession):
         bin_.delays += max(entry.fact.at - body["t"], 0.0)
 
     def _take_forget(self, entry: Entry, body: dict[str, Any]) -> None:
-        self._open.close(body["t"])
+        if self._ask_of(entry, body) is not None:
+            self._open.close(body["t"])
 
     def _take_cost(self, entry: Entry, body: dict[str, Any]) -> None:
         more = body["c"] - body["m"]  # than the price that its id has with it
@@ -251,6 +261,12 @@ class ContextualFolding(Telling, ContextualSession):
         "resume": Changing.resume,
         "retire": Changing.retire,
     }
+
+
+def _asks_wanted(entries: Sequence[Entry]) -> set[str]:
+    """Return the keys of the asks that feedback among entries belongs to."""
+    kinds = (facts.REWARD, facts.COST, facts.FORGET)
+    return {f"{entry.fact.key[:-1]}a" for entry in entries if entry.fact.kind in kinds}
 
 
 def _waiter_of(body: Mapping[str, Any]) -> Waiter:

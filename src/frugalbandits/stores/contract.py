@@ -96,6 +96,8 @@ class Store(ABC):
 
     #: The address as it was given, without a password.
     address: str
+    #: How often a connection was lost and made anew: another server may answer since then.
+    reconnects: int = 0
 
     def append(self, session: str, facts: Sequence[Fact]) -> list[Outcome]:
         """Add facts to the log of a session, all or nothing; durable when it returns.
@@ -117,10 +119,19 @@ class Store(ABC):
         """Return entries with numbers above `after`, in order."""
 
     @abstractmethod
-    def snapshot(self, session: str, upto: int, state: str, forget_before: float | None = None) -> None:
+    def snapshot(
+        self,
+        session: str,
+        upto: int,
+        state: str,
+        forget_before: float | None = None,
+        key: str | None = None,
+    ) -> None:
         """Keep a snapshot, unless a later one is there.
 
-        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go.
+        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go. Raises
+        `LogDiverged` and keeps nothing where the log ends before `upto`, or where its entry `upto` has
+        another key than `key`: the state is of a log that is no more.
         """
 
     @abstractmethod
@@ -144,7 +155,8 @@ class Store(ABC):
         """Wait until a session has entries beyond those seen, but not longer than so many seconds.
 
         Returns the sessions that have, with their newest numbers; sessions that `seen` does not name count
-        only where they are new since the store was opened. Only one thread waits at a time.
+        only where they are new since the store was opened. A session whose log has become shorter than what
+        was seen is returned too, with its newest number, 0 where it is gone. Only one thread waits at a time.
         """
 
     @abstractmethod

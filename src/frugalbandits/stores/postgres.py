@@ -20,7 +20,7 @@ from frugalbandits.stores import schema
 from frugalbandits.stores.address import without_password
 from frugalbandits.stores.contract import LAPSING, Entry, Fact, Outcome, Snapshot
 from frugalbandits.stores.postgres_connection import Connection, Link, Silent, conninfo, psycopg
-from frugalbandits.stores.rules import Call, added, check_count, check_name, check_upto, settle
+from frugalbandits.stores.rules import Call, added, check_count, check_key, check_name, check_upto, settle
 from frugalbandits.stores.writing import WritingStore
 
 __all__ = ["PostgresStore"]
@@ -69,6 +69,7 @@ _HEAD = "SELECT id, last FROM frugal_sessions WHERE name = %s"
 _KEEP = """INSERT INTO frugal_snapshots (session, upto, state) VALUES (%s, %s, %s)
     ON CONFLICT (session) DO UPDATE SET upto = excluded.upto, state = excluded.state
     WHERE excluded.upto >= frugal_snapshots.upto"""
+_KEY = "SELECT key FROM frugal_facts WHERE session = %s AND seq = %s"
 _LATEST = """SELECT upto, state FROM frugal_snapshots
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = %s)"""
 _PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
@@ -119,6 +120,11 @@ class PostgresStore(WritingStore):
             self._writes.drop()
             self._reads.drop()
             raise
+
+    @property
+    def reconnects(self) -> int:  # type: ignore[override]
+        """How often a connection was lost and made anew: another server may answer since then."""
+        return sum(max(link.connections - 1, 0) for link in (self._writes, self._reads, self._watch))
 
     def read(self, session: str, after: int = 0, limit: int = 10_000) -> list[Entry]:
         """Return entries with numbers above `after`, in order."""
@@ -251,10 +257,12 @@ class PostgresStore(WritingStore):
         with self._changing() as connection:
             connection.execute(_PROBE)
 
-    def _keep(self, session: str, upto: int, state: str) -> None:
+    def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
         with self._changing() as connection:
             number, last = connection.execute(_HEAD, [session]).fetchone() or (0, 0)
             check_upto(session, upto, last)
+            found = connection.execute(_KEY, [number, upto]).fetchone()
+            check_key(session, upto, key, None if found is None else found[0])
             connection.execute(_KEEP, [number, upto, state])
 
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
@@ -270,7 +278,9 @@ class PostgresStore(WritingStore):
             new = self._watch.connection is None
             connection = self._watch.use()
             if new or time.monotonic() >= self._look_again:
+                looked = time.monotonic()
                 self._lasts = dict(connection.execute(_SESSIONS).fetchall())
+                self._newest_at = looked
                 self._look_again = time.monotonic() + _NET
         return self._lasts
 

@@ -88,6 +88,7 @@ class Link:
         self._pause = 0.0
         self._again = 0.0
         self._trouble = ""
+        self.connections = 0  # that were made so far
         self.connection: Connection | None = None
 
     def use(self) -> Connection:
@@ -112,6 +113,7 @@ class Link:
             self._rest(f"cannot reach {self._address!r}: {self.words(error)}")
             raise StoreUnavailable(self._trouble) from None
         self._pause = 0.0
+        self.connections += 1
         self.connection = connection
         return connection
 

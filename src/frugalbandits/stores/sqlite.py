@@ -18,7 +18,7 @@ from frugalbandits.core.files import check_writable
 from frugalbandits.errors import InputError, StoreUnavailable
 from frugalbandits.stores import schema
 from frugalbandits.stores.contract import LAPSING, Entry, Fact, Outcome, Snapshot
-from frugalbandits.stores.rules import Call, added, check_count, check_name, check_upto, settle
+from frugalbandits.stores.rules import Call, added, check_count, check_key, check_name, check_upto, settle
 from frugalbandits.stores.writing import WritingStore
 
 __all__ = ["SQLiteStore"]
@@ -44,12 +44,11 @@ _ADVANCE = "UPDATE frugal_sessions SET last = ? WHERE id = ?"
 _KEEP = """INSERT INTO frugal_snapshots (session, upto, state) VALUES (?, ?, ?)
     ON CONFLICT (session) DO UPDATE SET upto = excluded.upto, state = excluded.state
     WHERE excluded.upto >= frugal_snapshots.upto"""
+_KEY = "SELECT key FROM frugal_facts WHERE session = ? AND seq = ?"
 _LATEST = """SELECT upto, state FROM frugal_snapshots
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = ?)"""
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT 1 OFFSET ?"""
-# It changes nothing, and SQLite writes the page all the same. Every store has a first session.
-_PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
 _FORGET = f"""DELETE FROM frugal_facts WHERE session = ? AND seq > ? AND seq <= ? AND at < ?
     AND kind IN ({", ".join("?" for _ in LAPSING)})"""
 
@@ -246,12 +245,16 @@ class SQLiteStore(WritingStore):
 
     def _probe(self) -> None:
         with self._writing() as connection:
-            connection.execute(_PROBE)
+            # SQLite leaves out the write of a row that stays the same, but not that of the version.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
 
-    def _keep(self, session: str, upto: int, state: str) -> None:
+    def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
         with self._writing() as connection:
             number, last = _head(connection, session) or (0, 0)
             check_upto(session, upto, last)
+            found = connection.execute(_KEY, (number, upto)).fetchone()
+            check_key(session, upto, key, None if found is None else found[0])
             connection.execute(_KEEP, (number, upto, state))
 
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
@@ -269,7 +272,9 @@ class SQLiteStore(WritingStore):
                     self._version = None
                     self._watcher = _connect(self._path, self._patience)
                 # The version first: what is committed in between is looked at once more, and never missed.
+                looked = time.monotonic()
                 (version,) = self._watcher.execute("PRAGMA data_version").fetchone()
+                self._newest_at = looked
                 if version != self._version:
                     self._lasts = _sessions(self._watcher)
                     self._version = version

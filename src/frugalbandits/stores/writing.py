@@ -75,6 +75,7 @@ class WritingStore(Store):
         self._listeners: dict[str, Listener] = {}
         self._looking = threading.Lock()
         self._before: frozenset[str] = frozenset()
+        self._newest_at = float("-inf")  # when what `_newest` returns was read, by the monotonic clock
         self._thread = threading.Thread(target=self._work, name=f"writes to {address}", daemon=True)
 
     def __repr__(self) -> str:
@@ -91,8 +92,8 @@ class WritingStore(Store):
         """Write calls in one transaction, and return what became of their facts once that is durable."""
 
     @abstractmethod
-    def _keep(self, session: str, upto: int, state: str) -> None:
-        """Keep a snapshot in one transaction, unless a later one is there."""
+    def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
+        """Keep a snapshot in one transaction, unless a later one is there or the entry has another key."""
 
     @abstractmethod
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
@@ -111,7 +112,7 @@ class WritingStore(Store):
 
     @abstractmethod
     def _newest(self) -> Mapping[str, int]:
-        """Return the newest numbers of all sessions."""
+        """Return the newest numbers of all sessions; `_newest_at` is set before they are read."""
 
     @abstractmethod
     def _wait_for_change(self, seconds: float) -> None:
@@ -129,12 +130,19 @@ class WritingStore(Store):
         self._enqueue(waiting)
         return waiting.future
 
-    def snapshot(self, session: str, upto: int, state: str, forget_before: float | None = None) -> None:
+    def snapshot(
+        self,
+        session: str,
+        upto: int,
+        state: str,
+        forget_before: float | None = None,
+        key: str | None = None,
+    ) -> None:
         """Keep a snapshot, unless a later one is there; entries older than `forget_before` go."""
         check_name("the name of a session", session)
         check_text(f"the snapshot of session {session!r}", state)
         upto = check_count("the number of the last entry in a snapshot", upto, 1)
-        self._run(partial(self._keep, session, upto, state))
+        self._run(partial(self._keep, session, upto, state, key))
         after = 0
         while forget_before is not None and after < upto:
             after = self._run(partial(self._forget, session, after, upto, forget_before, _CHUNK))
@@ -145,7 +153,8 @@ class WritingStore(Store):
         Where the store cannot be reached, this tries again until the time is up, and then says so.
         """
         self._check()
-        until = time.monotonic() + max(timeout, 0.0)
+        began = time.monotonic()
+        until = began + max(timeout, 0.0)
         with self._looking:
             while True:
                 trouble = None
@@ -159,6 +168,11 @@ class WritingStore(Store):
                     for name, last in newest.items()
                     if last > seen.get(name, last if name in self._before else 0)
                 }
+                if trouble is None and self._newest_at >= began:
+                    # What was seen had been committed by then: a smaller number is of another log.
+                    for name, number in seen.items():
+                        if newest.get(name, 0) < number:
+                            found[name] = newest.get(name, 0)
                 left = until - time.monotonic()
                 if found or self._ending.is_set():
                     return found
