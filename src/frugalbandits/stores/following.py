@@ -106,6 +106,7 @@ class Following(ABC):
 
     def _look_ahead(self, entries: Sequence[Entry]) -> None:
         """Read what these entries need of the log to be folded in, before the lock is taken."""
+        del entries  # they have it all, unless a kind of session says otherwise
 
     def _captured(self) -> Callable[[], str]:
         """Copy the state under the lock; return what writes it down, which needs no lock."""
