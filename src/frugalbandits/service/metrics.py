@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -15,7 +15,8 @@ from prometheus_client.registry import Collector
 
 from frugalbandits.stores.contract import Fact
 from frugalbandits.stores.keeping import keeper_of
-from frugalbandits.stores.outlook import summary_of
+from frugalbandits.stores.kinds import Stored
+from frugalbandits.stores.outlook import Summary, summary_of
 
 if TYPE_CHECKING:
     from frugalbandits.service.hub import Hub
@@ -30,6 +31,10 @@ OPTIONS = 50  # of each of them
 OTHER = "(other)"  # which no session can be called
 _DELAYS = (0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0, 604_800.0, 2_592_000.0)
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+
+
+#: The summary of each session at the last scrape, with the entries and decisions that it covers.
+_Summaries: TypeAlias = "dict[str, tuple[Stored, tuple[int, int], Summary]]"
 
 
 class Metrics:
@@ -56,6 +61,7 @@ class Metrics:
             buckets=_DELAYS,
         )
         self._named: dict[str, str] = {}
+        self._summaries: _Summaries = {}
         self._counting: dict[tuple[str, str, int], Counter] = {}
         self._timing: dict[tuple[str, str], Histogram] = {}
         self._delaying: dict[str, Histogram] = {}
@@ -94,7 +100,7 @@ class Metrics:
     def written(self) -> tuple[bytes, bytes]:
         """Return everything in the text format of Prometheus, and its type."""
         together = CollectorRegistry()
-        together.register(_Sessions(self._hub))
+        together.register(_Sessions(self._hub, self._summaries))
         if os.environ.get(FOLDER):
             gather: Any = MultiProcessCollector  # which has no types
             gather(together)
@@ -105,8 +111,19 @@ class Metrics:
 class _Sessions(Collector):
     """What replicas know: the same in every worker, to within a second."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, summaries: _Summaries) -> None:
         self._hub = hub
+        self._summaries = summaries
+
+    def _summary(self, name: str, session: Stored) -> Summary:
+        """Return the summary of a session; that of the last scrape where nothing has happened since."""
+        now = session.seen, session.decisions
+        before = self._summaries.get(name)
+        if before is not None and before[:2] == (session, now):
+            return before[2]
+        found = summary_of(session)
+        self._summaries[name] = session, now, found
+        return found
 
     def collect(self) -> Iterator[Metric]:
         by_option = ["session", "option"]
@@ -123,7 +140,7 @@ class _Sessions(Collector):
         sums: dict[tuple[str, str], list[float]] = {}
         rest = 0
         for place, name in enumerate(sorted(self._hub.sessions)):
-            found = summary_of(self._hub.sessions[name])
+            found = self._summary(name, self._hub.sessions[name])
             label = name if place < SESSIONS else OTHER
             for number, option in enumerate(found.options):
                 known = option.name if number < OPTIONS and label != OTHER else OTHER

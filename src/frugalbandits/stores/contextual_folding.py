@@ -56,8 +56,9 @@ class ContextualFolding(Telling, ContextualSession):
     def _was_late(self, error: Expired) -> None:
         self._late_here += 1
 
-    def flush(self) -> None:
-        """Do nothing: all that was handed out is in the log."""
+    def start_flush(self) -> Callable[[], None]:
+        """Do nothing: every decision is in the log already."""
+        return _nothing
 
     # From a log or a snapshot.
 
@@ -105,7 +106,8 @@ class ContextualFolding(Telling, ContextualSession):
             else:
                 self._open.load(data["pending"])
             self._series = Series.loaded(data["series"], len(self._names))
-            self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            self._seen, self._log_now = int(data["seen"]), self._believed(float(data["now"]))
+            self._waiting.follow(self._clock() + 2 * AHEAD)
             self._seen_key = str(data.get("key", ""))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise self._damaged(error) from error
@@ -181,7 +183,7 @@ class ContextualFolding(Telling, ContextualSession):
             phi = self._encoder.encode(waiter.features, segment)
             self._engine.count(self._state, phi, prices, arm, waiter.propensity)
         self._next += 1
-        self._open.add(body["t"])
+        self._open.add(self._believed(body["t"]))
         self._recent[entry.fact.key] = entry.fact.body
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
@@ -273,3 +275,7 @@ def _waiter_of(body: Mapping[str, Any]) -> Waiter:
     """Return what feedback needs of an ask."""
     features = np.array(body.get("x", []), np.float64)
     return Waiter(features, body.get("s"), body["p"], body["c"], np.array(body["f"], np.float64))
+
+
+def _nothing() -> None:
+    pass
