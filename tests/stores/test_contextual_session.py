@@ -293,7 +293,8 @@ def test_a_snapshot_of_format_1_is_read():
         store.append("routes", [Fact(*row[1:]) for row in golden["log"]])
         store.snapshot("routes", golden["upto"], golden["snapshot"])
         session = open_session(store, "routes")
-        assert json.loads(json.dumps(session.explain().to_dict())) == golden["explained"]
+        found = json.loads(json.dumps(session.explain().to_dict()))
+        assert {key: found[key] for key in golden["explained"]} == golden["explained"]
         for id_ in golden["waiting"]:
             assert "n" in session.metadata(id_)
             session.tell(id_, 1.0)
