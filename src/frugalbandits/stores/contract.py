@@ -10,8 +10,9 @@ Whoever keeps a store open may append, read and snapshot from any thread, and so
 from __future__ import annotations
 
 import json
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
@@ -133,14 +134,24 @@ class Store(ABC):
     ) -> None:
         """Keep a snapshot, unless a later one is there.
 
-        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go. Raises
+        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go, but only those
+        before the first entry that is not older: one that came later is younger, whatever its author's clock
+        said. Raises
         `LogDiverged` and keeps nothing where the log ends before `upto`, or where its entry `upto` has
         another key than `key`: the state is of a log that is no more.
         """
 
+    def now(self) -> float:
+        """Return the time by the clock of the store, in seconds since 1970."""
+        return time.time()
+
     @abstractmethod
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
+
+    @abstractmethod
+    def find(self, session: str, keys: Iterable[str]) -> dict[str, Entry]:
+        """Return the entries of a session that have these keys, by key; others are left out."""
 
     def last(self, session: str) -> int:
         """Return the number of the newest entry of a session, 0 where there is none."""

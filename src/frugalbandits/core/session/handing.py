@@ -66,7 +66,8 @@ class Handing:
         except (TypeError, ValueError):
             raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
         self._planner = planner_of(policy, self._state, self._rng)
-        self._clock: Callable[[], float] = time.time
+        # One that is made anew from a text while others use it keeps its clock, and its lock.
+        self._clock: Callable[[], float] = getattr(self, "_clock", None) or time.time
         self._next = 0
         self._asked = [0] * count  # decisions by option
         self._observed = [0] * count  # rewards that nobody asked for
@@ -84,7 +85,6 @@ class Handing:
         self._wanted = True
         self._wants, self._learns = policy.wants, terms.learn_costs
         self._alarming = self._setting.memory is not None
-        # One that is made anew from a text while others use it keeps its lock.
         self._lock = getattr(self, "_lock", None) or threading.RLock()
         self._look_around()
 
