@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from frugalbandits.core.contextual.accounts import OTHERS
 from frugalbandits.core.contextual.desk import Desk
 from frugalbandits.core.contextual.explanation import ContextualExplanation, OptionReport, SegmentReport
 from frugalbandits.core.options import cost_order
 from frugalbandits.core.quality import RelativeTo
+from frugalbandits.core.session.pending_hint import pending_hint
 from frugalbandits.core.session.terms import RETIRED, STANDINGS
 
 __all__ = ["explained"]
@@ -27,7 +29,7 @@ def explained(desk: Desk) -> ContextualExplanation:
         policy=desk._label,
         quality=quality,
         decisions=desk._next,
-        pending=len(desk._pending),
+        pending=desk._pending_count(),
         told=told,
         bar=beliefs.bar,
         bar_interval=beliefs.bar_interval,
@@ -39,6 +41,7 @@ def explained(desk: Desk) -> ContextualExplanation:
         options=tuple(_options(desk, beliefs.option_quality.tolist(), beliefs.option_error.tolist())),
         segments=tuple(_segments(desk)),
         late=f"{late:,} times feedback came for a decision that had expired" if late else None,
+        hint=pending_hint(len(desk._pending), desk._next, desk._time_to_live),
     )
 
 
@@ -71,7 +74,7 @@ def _segments(desk: Desk) -> list[SegmentReport]:
         mostly, uses = max(account.uses.items(), key=lambda each: each[1])
         reports.append(
             SegmentReport(
-                name=name,
+                name=name if name != OTHERS else "(all other segments)",
                 decisions=account.decisions,
                 told=account.told,
                 mean=account.mean,
