@@ -37,6 +37,7 @@ frugal:
   shared:
     quality: relative-to-best:0.1
     service_url: {service}
+    ticket_key: of all proxies of a test
     segment: task
   looking:
     quality: relative-to-best:0.1
@@ -46,6 +47,7 @@ frugal:
   watched:
     quality: relative-to-best:0.1
     service_url: {service}
+    ticket_key: of all proxies of a test
     context: {{segments: [poems, sums], text: 8}}
     segment: task
   kept:

@@ -10,8 +10,9 @@ from typing import Any
 
 from frugalbandits.core.session import Decision
 from frugalbandits.errors import InputError, unknown_name
-from frugalbandits.integrations.litellm.backstage import Backstage
+from frugalbandits.integrations.litellm.backstage import Backstage, log
 from frugalbandits.integrations.litellm.books import AWAY
+from frugalbandits.integrations.litellm.compat import allowed_by_tags, deployments_of, group_names
 from frugalbandits.integrations.litellm.judges import Sampled, Thumbs
 from frugalbandits.integrations.litellm.judging import Judging
 from frugalbandits.integrations.litellm.ledger import Attempt, Ledger
@@ -60,7 +61,7 @@ class Group:
         self.trouble = Trouble(self.ledger)
         self.backstage = Backstage()
         self.sessions = Sessions(settings, costs, _judge_price(settings))
-        self.signer = Signer(self.sessions.key)
+        self.signer = Signer(*self.sessions.keys)
         self.prices = TokenPrices(settings.expected_tokens, settings.learn_costs)
         if settings.context is not None:
             self._put_prices(self._deployments())
@@ -77,10 +78,10 @@ class Group:
         self._conversations: OrderedDict[tuple[str | None, str], Decision] = OrderedDict()
 
     def _deployments(self) -> list[Mapping[str, Any]]:
-        found = self.router.get_model_list(model_name=self.settings.group)
+        found = deployments_of(self.router, self.settings.group)
         if not found:
-            raise unknown_name("model group", self.settings.group, self.router.get_model_names())
-        return list(found)
+            raise unknown_name("model group", self.settings.group, group_names(self.router))
+        return found
 
     # Which option.
 
@@ -204,6 +205,11 @@ class Group:
     ) -> list[Mapping[str, Any]]:
         """Return deployments so that LiteLLM takes those of the option that was decided for."""
         if not deployments or any(stamp_of(each) for each in deployments):
+            return list(deployments)
+        try:
+            deployments = await allowed_by_tags(self.router, self.settings.group, deployments, kwargs)
+        except ValueError as error:  # LiteLLM filters again, and tells the caller so
+            log.debug("nothing is decided, since the tags of a request allow no deployment: %s", error)
             return list(deployments)
         if self.sessions.slow_to_tell and {*map(option_of, deployments)} - self.sessions.costs.keys():
             among = await self.backstage.in_front(self.open_to, deployments, kwargs)

@@ -109,6 +109,12 @@ class Ledger:
                 tally.bills += 1
                 tally.spent += cost
 
+    def from_cache(self, option: str) -> None:
+        """Count an answer of LiteLLM's cache, for which the decision was not needed."""
+        with self._lock:
+            self._tally(option).decided -= 1
+            self.counts["cached"] += 1
+
     def failed(self, option: str) -> None:
         """Count a failure."""
         with self._lock:

@@ -80,16 +80,27 @@ class Sessions:
             raise
 
     @property
-    def key(self) -> str | None:
-        """What all processes know that share these sessions; None: they are of this process alone."""
+    def keys(self) -> tuple[str | None, tuple[str, ...]]:
+        """The key that signs tickets (None: a random one of this process), and more that are accepted."""
+        given = self.settings.ticket_keys
         if self.settings.service_url is not None:
-            token = self.settings.token or os.environ.get("FRUGALBANDITS_TOKEN", "")
-            return f"{self.settings.service_url}\n{token}"
-        if self._store is None:
-            return None
-        from frugalbandits.stores.following import secret_of
+            token = self.settings.token or os.environ.get("FRUGALBANDITS_TOKEN")
+            # Without a token, this could be guessed.
+            known = (f"{self.settings.service_url}\n{token}",) if token else ()
+            if not given and not known:
+                log.warning(
+                    "the group %r has no ticket_key and no token: only this process takes feedback by the "
+                    "ids that it hands out, and not after a restart",
+                    self.settings.group,
+                )
+        elif self._store is not None:
+            from frugalbandits.stores.following import secret_of
 
-        return secret_of(self._store).hex()
+            known = (secret_of(self._store).hex(),)
+        else:
+            known = ()
+        all_keys = (*given, *known)
+        return (all_keys[0], all_keys[1:]) if all_keys else (None, ())
 
     @property
     def segments(self) -> list[str]:

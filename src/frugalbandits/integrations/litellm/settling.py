@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from frugalbandits.integrations.litellm.judges import Request
 from frugalbandits.integrations.litellm.ledger import Attempt
 from frugalbandits.integrations.litellm.looking import Asked, messages_in
-from frugalbandits.integrations.litellm.options import metadata_of, stamp_of
+from frugalbandits.integrations.litellm.options import metadata_of, stamp_of, was_cached
 from frugalbandits.integrations.litellm.tickets import Ticket
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ class Settling:
         """Take in that there is an answer, and that all of it has come."""
         group, text = self._group, stamp_of(kwargs)
         answer = self._answer(kwargs, response)
+        if answer.cached:
+            self._from_cache(text)
+            return
         if text is None:
             self._unguided(answer)
             return
@@ -60,6 +63,27 @@ class Settling:
         if answer.option is not None:
             group.remember(attempt, answer.option)
         if not group.backstage.submit(lambda: self._settle(attempt, answer)):
+            group.ledger.count("dropped: too much to do")
+
+    def _from_cache(self, text: str | None) -> None:
+        """Forget the decision of an answer that came from LiteLLM's cache.
+
+        Its entries are of the whole group, so another model may have written the answer: it says nothing of
+        the one that was decided for. It cost nothing, and was counted when it was written.
+        """
+        group = self._group
+        attempt = None if text is None else group.ledger.close(text)
+        if text is None:
+            group.ledger.count("cached")
+        if attempt is None:
+            return
+        group.ledger.from_cache(attempt.ticket.option)
+
+        async def job() -> None:
+            with group.trouble.kept_out("forgetting", attempt.text):
+                await self._do(group.sessions.of(attempt.ticket.segment).forget, attempt.ticket)
+
+        if not group.backstage.submit(job):
             group.ledger.count("dropped: too much to do")
 
     def failed(self, kwargs: Mapping[str, Any]) -> None:
@@ -114,8 +138,6 @@ class Settling:
         group = self._group
         text = group.signer.write(ticket)
         group.ledger.answered(ticket.option, answer.cost)
-        if answer.cached:
-            group.ledger.count("cached")
         if answer.cost is not None:
             with group.trouble.kept_out("bill", text):
                 await self._do(group.sessions.of(ticket.segment).tell, ticket, None, answer.cost)
@@ -150,7 +172,7 @@ class Settling:
         # Metadata may be shared by several requests, so it is the last to ask.
         named = info.get("frugal_option") or metadata.get("deployment")
         option = self._group.ids.get(str(info.get("id"))) or named
-        cached = bool(kwargs.get("cache_hit"))
+        cached = bool(kwargs.get("cache_hit")) or was_cached(response)
         bill = self._bill(option, kwargs.get("response_cost"))
         return Answer(option, bill, cached, messages_in(None, kwargs), metadata, response)
 
