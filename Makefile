@@ -86,14 +86,16 @@ $(LITELLM)/.installed: pyproject.toml constraints-litellm.txt
 		-e ".[litellm,client,service]" "litellm[proxy]" openfeature-sdk pytest pytest-xdist hypothesis
 	touch $@
 
-# The tests of the dashboard need a real browser. Where there is none, Debian's is installed.
+# The tests of the dashboard need a real browser. Where there is none, Debian's is installed, for the whole machine.
+# Where that cannot be done, the tests that need it fail and say what is missing; all others run.
 $(VENV)/.browser: | $(VENV)/bin/python
-	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
-		echo "installing chromium and chromedriver, once"; \
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then touch $@; \
+	else \
+		echo "installing chromium and chromedriver for the tests of the dashboard, with apt-get, once"; \
 		as=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-		$$as apt-get update -qq && $$as apt-get install -y -qq chromium chromium-driver >/dev/null; } || { \
-		echo "the tests need chromium and chromedriver on the PATH: apt-get install chromium chromium-driver"; exit 1; }
-	touch $@
+		if $$as apt-get update -qq && $$as apt-get install -y -qq chromium chromium-driver >/dev/null; then touch $@; \
+		else echo "the tests in tests/browser will fail: they need chromium and chromedriver on the PATH"; fi; \
+	fi
 
 $(VENV)/.installed-%: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$*]"

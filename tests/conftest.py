@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,6 +29,25 @@ pytest_plugins = ["schemathesis.pytest.plugin"] if find_spec("schemathesis") els
 
 # LiteLLM cannot share an environment with the lab: see the Makefile.
 collect_ignore = [] if find_spec("litellm") else ["integrations", "litellm_harness.py", "proxy_harness.py"]
+
+
+def pytest_configure() -> None:
+    # In the background, under nohup and in some runners interrupts are ignored, and children inherit that.
+    # Tests that interrupt themselves or a child would then wait for ever.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the longest tests first, so that the last minutes of a run keep all workers busy.
+
+    With `--dist worksteal` each of two workers begins with one half of the list: the long tests are dealt to
+    the beginnings of both. Otherwise the order is that of the files, so that fixtures of a module are kept.
+    """
+    long = [item for item in items if item.get_closest_marker("slow")]
+    short = [item for item in items if not item.get_closest_marker("slow")]
+    half = len(items) // 2 - len(long[::2])
+    items[:] = [*long[::2], *short[:half], *long[1::2], *short[half:]] if half > 0 else [*long, *short]
 
 
 def pytest_report_header() -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+from prometheus_client.parser import text_string_to_metric_families
 
 from frugalbandits.service import Settings, create_app
 from frugalbandits.stores import Store, open_store
@@ -132,3 +134,21 @@ class Served:
 
 def sqlite(folder: Path) -> str:
     return f"sqlite:///{folder / 'decisions.db'}"
+
+
+def lines(kept: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in kept.getvalue().splitlines()]
+
+
+LABELS = ("session", "option", "method", "route", "status")
+
+
+def numbers(api: Api) -> dict[tuple[str, tuple[str, ...]], float]:
+    answer = api("GET", "/metrics")
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain")
+    families = text_string_to_metric_families(answer.text)
+    return {
+        (sample.name, tuple(sample.labels[label] for label in LABELS if label in sample.labels)): sample.value
+        for family in families
+        for sample in family.samples
+    }

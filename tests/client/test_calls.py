@@ -106,8 +106,14 @@ def test_creating_again_is_the_same_and_another_is_a_conflict(client, session):
     session.tell(session.ask().id, 1.0)
     again = client.create("shop", COSTS, alpha=0.1)
     assert again.explain().arms[0].pulls == 1
-    with pytest.raises(fb.Conflict, match=r"'shop' is there, with quality"):
+    with pytest.raises(fb.Conflict, match=r"'shop' exists, with quality"):
         client.create("shop", COSTS, alpha=0.2)
+    with pytest.raises(fb.Conflict, match=r"'large' costs .* here"):
+        client.create("shop", {**COSTS, "large": 2.0}, alpha=0.1)
+    with pytest.raises(fb.InputError, match="on_difference must be 'refuse' or 'apply', but it is 'merge'"):
+        client.create("shop", COSTS, alpha=0.1, on_difference="merge")
+    client.create("shop", {**COSTS, "large": 2.0}, alpha=0.1, on_difference="apply")
+    assert {arm.name: arm.cost for arm in session.explain().arms}["large"] == 2.0
     for name, words in (
         ("../etc", "without slashes"),
         ("<b>", "begins with a letter or a digit"),

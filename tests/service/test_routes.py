@@ -21,8 +21,22 @@ def test_a_session_is_made_once(api: Api) -> None:
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json()["name"] == "shop" and [arm["name"] for arm in first.json()["arms"]] == list(COSTS)
     assert first.json()["terms"]["time_to_live"] == 30 * 86_400
-    problem(api("PUT", "/v1/sessions/shop", {**BODY, "alpha": 0.2}), 409, "'shop' is there", "quality")
+    problem(api("PUT", "/v1/sessions/shop", {**BODY, "alpha": 0.2}), 409, "'shop' exists", "quality")
     assert api("GET", "/v1/sessions/shop").json()["quality"] == {"kind": "relative-to-best", "alpha": 0.1}
+
+
+def test_a_price_list_that_differs_is_refused_or_applied(api: Api) -> None:
+    api("PUT", "/v1/sessions/shop", BODY)
+    api("PUT", "/v1/sessions/shop/options/extra", {"cost": 2.0})
+    other = {**BODY, "costs": {**COSTS, "extra": 2.5}}
+    problem(api("PUT", "/v1/sessions/shop", other), 409, "'extra' costs 2 in the session, 2.5 here")
+    problem(api("PUT", "/v1/sessions/shop", BODY), 409, "'extra' is active in the session and not named here")
+    assert api("PUT", "/v1/sessions/shop", {**other, "on_difference": "apply"}).status_code == 200
+    assert api("GET", "/v1/sessions/shop/options/extra").json()["cost"] == 2.5
+    assert api("PUT", "/v1/sessions/shop", other).status_code == 200
+    many = {**BODY, "costs": {f"o{i}": 1.0 for i in range(1_000)}, "on_difference": "apply"}
+    problem(api("PUT", "/v1/sessions/shop", many), 422, "with these it would have")
+    problem(api("PUT", "/v1/sessions/shop", {**BODY, "on_difference": "merge"}), 422, "on_difference")
 
 
 def test_it_may_never_expire_and_a_horizon_may_be_too_short(api: Api) -> None:
@@ -45,7 +59,7 @@ def test_a_promise_on_the_average(api: Api) -> None:
     ] == pytest.approx(0.5)
     assert told["regret"] == {"quality": 0.0, "cost": None}
     assert api("PUT", "/v1/sessions/a", {**BODY, "policy": "mix-cs"}).status_code == 200
-    problem(api("PUT", "/v1/sessions/a", BODY), 409, "'a' is there", "policy")
+    problem(api("PUT", "/v1/sessions/a", BODY), 409, "'a' exists", "policy")
 
 
 @pytest.mark.parametrize(

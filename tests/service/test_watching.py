@@ -3,39 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
-import logging
-import sys
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-import structlog
-from prometheus_client.parser import text_string_to_metric_families
 
 from frugalbandits.service import metrics
 from frugalbandits.service.access import add_token
-from frugalbandits.service.logs import configure
 from frugalbandits.stores import open_store
-from service_harness import Api
-
-
-@pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    kept = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", kept)
-    root = logging.getLogger()
-    before = root.handlers, root.level
-    configure("info")
-    # Whoever calls is in the same process here, and has a log of its own.
-    monkeypatch.setattr(logging.getLogger("httpx"), "disabled", True)
-    yield kept
-    structlog.reset_defaults()
-    root.handlers, root.level = before
-
-
-def lines(kept: io.StringIO) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in kept.getvalue().splitlines()]
+from service_harness import Api, lines, numbers
 
 
 def test_a_line_a_request_and_no_secret_in_it(written: io.StringIO) -> None:
@@ -85,20 +59,6 @@ def test_what_nobody_foresaw_is_logged_and_not_shown(
     assert answer.status_code == 500 and "inside" not in answer.text
     (failed,) = [line for line in lines(written) if line["event"] == "failed"]
     assert failed["request"] == answer.headers["x-request-id"] and "the inside of it" in failed["exception"]
-
-
-LABELS = ("session", "option", "method", "route", "status")
-
-
-def numbers(api: Api) -> dict[tuple[str, tuple[str, ...]], float]:
-    answer = api("GET", "/metrics")
-    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain")
-    families = text_string_to_metric_families(answer.text)
-    return {
-        (sample.name, tuple(sample.labels[label] for label in LABELS if label in sample.labels)): sample.value
-        for family in families
-        for sample in family.samples
-    }
 
 
 def test_the_numbers_of_sessions_and_requests(api: Api) -> None:

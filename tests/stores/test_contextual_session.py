@@ -25,8 +25,8 @@ QUERY = ("easy", [0.0, 1.0])
 
 
 def routes(store, **given):
-    settled = {"alpha": 0.05, "context": CONTEXT, "store": store, "name": "routes", **given}
-    return fb.ContextualSession(ROUTED, **settled)
+    settled = {"costs": ROUTED, "alpha": 0.05, "context": CONTEXT, "store": store, "name": "routes", **given}
+    return fb.ContextualSession(**settled)
 
 
 def test_who_opens_it_again_goes_on_with_it(store):
@@ -38,7 +38,7 @@ def test_who_opens_it_again_goes_on_with_it(store):
         session.pause("medium")
         session.observe(("hard", [0, 0]), "small", 0.5)
         before, dumped = session.explain(), session._dumped()
-    with routes(store, memory=50) as session:
+    with routes(store, memory=50, costs={**ROUTED, "large": 2.0, "huge": 9.0}) as session:
         assert isinstance(session, StoredContextualSession) and isinstance(session, fb.ContextualSession)
         assert (session._dumped(), session.explain()) == (dumped, before)
         assert [change.kind for change in session.changes()] == ["price", "added", "paused"]
@@ -272,8 +272,10 @@ def test_whoever_has_read_as_far_has_the_same_state_to_the_last_bit(shared, data
     """Two workers that read now and then, and one that reads everything at the end."""
     name = f"fold-{next(_numbers)}"
 
+    routes(shared, name=name, alpha=None, quality=bar, memory=40).close()
+
     def opened():
-        found = routes(shared, name=name, alpha=None, quality=bar, memory=40)
+        found = open_session(shared, name)
         keeping.keeper_of(shared).detach(found)  # it reads when it is told to, and at no other time
         return found
 

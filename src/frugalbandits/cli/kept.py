@@ -19,6 +19,7 @@ from frugalbandits.core.session import Session
 from frugalbandits.core.session.explanation import Explanation
 from frugalbandits.core.tables import printable
 from frugalbandits.errors import InputError
+from frugalbandits.stores.contract import Store
 from frugalbandits.stores.following import check_session_name
 from frugalbandits.stores.kinds import keep_session, open_session
 from frugalbandits.stores.outlook import standby_of, summary_of
@@ -40,41 +41,54 @@ def sessions(context: typer.Context) -> None:
 @group.command("list", epilog="Example: frugal sessions list")
 def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
     """List the sessions of a store, each in a few numbers."""
-    found: list[dict[str, Any]] = []
     with opened(store) as there:
-        for name in sorted(name for name in there.sessions() if not name.startswith("$")):
-            with open_session(there, name) as session:
-                told = summary_of(session)
-                found.append(
-                    {
-                        "name": name,
-                        "options": sum(each.standing != "retired" for each in told.options),
-                        "decisions": told.decisions,
-                        "told": told.told,
-                        "waiting": told.waiting,
-                        "spent": told.spent,
-                        "likely": next(iter(standby_of(session)), None) if told.told else None,
-                    }
-                )
+        names = sorted(name for name in there.sessions() if not name.startswith("$"))
+        found = [_row(there, name) for name in names]
     if as_json:
         typer.echo(document("sessions list", sessions=found))
-    elif not found:
+        return
+    if not found:
         typer.echo("There are no sessions.")
-    else:
-        rows = [
-            [
-                row["name"],
-                f"{row['options']:,}",
-                f"{row['decisions']:,}",
-                f"{row['told']:,}",
-                f"{row['waiting']:,}",
-                f"{row['spent']:,.6g}",
-                row["likely"] or "-",
-            ]
-            for row in found
+        return
+    rows = [
+        [row["name"], *(["-"] * 6)]
+        if row["trouble"] is not None
+        else [
+            row["name"],
+            f"{row['options']:,}",
+            f"{row['decisions']:,}",
+            f"{row['told']:,}",
+            f"{row['waiting']:,}",
+            f"{row['spent']:,.6g}",
+            row["likely"] or "-",
         ]
-        heads = ["session", "options", "decisions", "told", "waiting", "spent", "likely"]
-        show_table(heads, rows, frozenset({0, 6}))
+        for row in found
+    ]
+    heads = ["session", "options", "decisions", "told", "waiting", "spent", "likely"]
+    show_table(heads, rows, frozenset({0, 6}))
+    for row in found:
+        if row["trouble"] is not None:
+            typer.echo(f"cannot open {printable(row['name'])}: {printable(row['trouble'])}", err=True)
+
+
+def _row(store: Store, name: str) -> dict[str, Any]:
+    """Return a session in a few numbers, or why it cannot be opened: the others are listed all the same."""
+    unknown = dict.fromkeys(("options", "decisions", "told", "waiting", "spent", "likely"))
+    try:
+        with open_session(store, name) as session:
+            told = summary_of(session)
+            return {
+                "name": name,
+                "options": sum(each.standing != "retired" for each in told.options),
+                "decisions": told.decisions,
+                "told": told.told,
+                "waiting": told.waiting,
+                "spent": told.spent,
+                "likely": next(iter(standby_of(session)), None) if told.told else None,
+                "trouble": None,
+            }
+    except InputError as error:
+        return {"name": name, **unknown, "trouble": str(error)}
 
 
 @group.command(epilog="Example: frugal sessions show shop")

@@ -113,6 +113,7 @@ class AsyncClient:
         judge_price: float = 0.0,
         fallback: Sequence[str] | None = None,
         context: Context | None = None,
+        on_difference: Literal["refuse", "apply"] = "refuse",
     ) -> AsyncClientSession:
         """Make a session; see `Client.create`."""
         body, order = forms.new_session(
@@ -129,6 +130,7 @@ class AsyncClient:
             time_to_live=time_to_live,
             judge_price=judge_price,
             context=context,
+            on_difference=on_difference,
         )
         found = self.session(name, fallback=forms.order_of(order, fallback, context))
         await self._run(self._desk.create(name, body))

@@ -51,17 +51,19 @@ class Listed(NamedTuple):
     """A session of the service in a few numbers.
 
     `told` counts rewards, and `waiting` decisions that have none yet. `best` is the option of the highest
-    mean so far, and `likely` the one that looks right.
+    mean so far, and `likely` the one that looks right. `trouble` says why a session does not work; where it
+    cannot even be opened, the numbers are None.
     """
 
     name: str
-    decisions: int
-    told: int
-    waiting: int
-    options: int
+    decisions: int | None
+    told: int | None
+    waiting: int | None
+    options: int | None
     spent: float | None
     best: str | None
     likely: str | None
+    trouble: str | None = None
 
 
 def check_name(name: object) -> str:
@@ -110,6 +112,7 @@ def new_session(
     time_to_live: float | timedelta | None,
     judge_price: float,
     context: Context | None,
+    on_difference: Literal["refuse", "apply"],
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what a new session is told, checked by the library itself, and its options, dearest first."""
     if policy is not None and not isinstance(policy, str):
@@ -117,6 +120,8 @@ def new_session(
             "a policy goes to the service by its name, with settings where wanted, such as "
             f"'glr-cof:tolerance=0.02', but this is {policy!r}"
         )
+    if on_difference not in ("refuse", "apply"):
+        raise InputError(f"on_difference must be 'refuse' or 'apply', but it is {on_difference!r}")
     names = None if names is None else list(names)
     if context is not None:
         memory = None if memory == "auto" else memory
@@ -159,6 +164,7 @@ def new_session(
         "memory": int(memory) if isinstance(memory, int | np.integer) else memory,
         "time_to_live": duration(time_to_live),
         "judge_price": float(judge_price),
+        "on_difference": on_difference,
         **({} if context is None else {"context": plain_context(context), "over": over}),
     }
     return body, sorted(prices, key=lambda name: -prices[name])

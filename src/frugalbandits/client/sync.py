@@ -138,8 +138,12 @@ class Client:
         judge_price: float = 0.0,
         fallback: Sequence[str] | None = None,
         context: Context | None = None,
+        on_difference: Literal["refuse", "apply"] = "refuse",
     ) -> ClientSession:
-        """Make a session, with the settings of `Session`; the same again is the same, another a `Conflict`.
+        """Make a session with the settings of `Session`, or return the one that has them.
+
+        A session of that name with other settings, options or prices is a `Conflict`; with
+        `on_difference="apply"`, other options and prices become those of the session.
 
         While the service is away the session is made later, before anything is told of it. Until a plan was
         seen, `fallback` says which option to use; without it the dearest comes first, for that is what one
@@ -159,6 +163,7 @@ class Client:
             time_to_live=time_to_live,
             judge_price=judge_price,
             context=context,
+            on_difference=on_difference,
         )
         found = self.session(name, fallback=forms.order_of(order, fallback, context))
         self._run(self._desk.create(name, body))

@@ -9,18 +9,22 @@ from typing import TypeVar
 
 from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
-from frugalbandits.errors import UnknownDecision, UnknownSession
+from frugalbandits.errors import StoreUnavailable, UnknownDecision, UnknownSession
 from frugalbandits.service.awaiting import Awaiting
+from frugalbandits.service.logs import logger
 from frugalbandits.stores.contract import Fact, Outcome, Store
 from frugalbandits.stores.following import check_session_name, secret_of
 from frugalbandits.stores.keeping import keeper_of
 from frugalbandits.stores.kinds import Stored, keep_session, open_session
+from frugalbandits.stores.price_list import REFUSE
 from frugalbandits.stores.tokens import mark_in, mark_of
 
 __all__ = ["Hub"]
 
 #: Seconds between two looks for sessions that other workers have made: who asks for one waits for the next.
 LOOK_EVERY = 0.2
+#: Seconds until a session that could not be opened is tried again: reading its log may take a while.
+RETRY_AFTER = 2.0
 _Found = TypeVar("_Found")
 
 
@@ -36,8 +40,15 @@ class Hub:
         self._look: asyncio.Task[None] | None = None
         self._looked = float("-inf")
         self._awaiting: Awaiting | None = None
+        self._unopened: dict[str, tuple[float, Exception]] = {}  # when it failed, and why
 
     # By name.
+
+    def troubles(self) -> dict[str, str]:
+        """Return the sessions that cannot be opened or do not follow their logs, with the reason."""
+        unopened = {name: str(error) or repr(error) for name, (_, error) in self._unopened.items()}
+        broken = {name: each.reason for name, each in keeper_of(self.store).troubles().items()}
+        return {**unopened, **broken}
 
     async def session(self, name: str) -> Stored:
         """Return a session, opened where it was not yet."""
@@ -45,16 +56,36 @@ class Hub:
         return found if found is not None else await self._once(name, lambda: self._open(name))
 
     async def _open(self, name: str) -> Stored:
-        return await asyncio.to_thread(open_session, self.store, known_name(name))
+        failed = self._unopened.get(name)
+        if failed is not None and time.monotonic() < failed[0] + RETRY_AFTER:
+            raise failed[1].with_traceback(None)
+        try:
+            found = await asyncio.to_thread(open_session, self.store, known_name(name))
+        except (UnknownSession, StoreUnavailable):
+            self._unopened.pop(name, None)
+            raise
+        except Exception as error:
+            if failed is None or str(failed[1]) != str(error):
+                logger().error("a session cannot be opened", session=name, why=str(error) or repr(error))
+            self._unopened[name] = time.monotonic(), error
+            raise
+        if failed is not None:
+            logger().warning("a session can be opened again", session=name)
+        self._unopened.pop(name, None)
+        return found
 
-    async def create(self, name: str, session: Session | ContextualSession, by: str) -> tuple[Stored, bool]:
+    async def create(
+        self, name: str, session: Session | ContextualSession, by: str, on_difference: str = REFUSE
+    ) -> tuple[Stored, bool]:
         """Keep a session under a name; tell whether it is new."""
         check_session_name(name)
-        found, new = await asyncio.to_thread(keep_session, self.store, name, session, by)
+        found, new = await asyncio.to_thread(keep_session, self.store, name, session, by, on_difference)
         # One copy of a session is enough: the one that is open stays.
         kept = await self._once(name, lambda: _ready(found))
         if kept is not found:
             await asyncio.to_thread(found.close)
+            # The price list may have changed options in the other copy.
+            await asyncio.to_thread(kept.catch_up)
         return kept, new
 
     async def _once(self, name: str, make: Callable[[], Awaitable[Stored]]) -> Stored:
@@ -128,8 +159,10 @@ class Hub:
         for name in list(await self.names()):
             try:
                 await self.session(name)
-            except UnknownSession:
-                continue
+            except StoreUnavailable:
+                raise
+            except Exception:
+                continue  # `_open` has logged it and keeps the reason; the others are opened all the same
 
     def close(self) -> None:
         """Say what was handed out last, and let go of the store."""

@@ -146,10 +146,24 @@ class _Sessions(Collector):
             spent.add_metric(labels, row[2])
         yield from (decisions, tells, spent, waiting, quality, cost)
         yield GaugeMetricFamily("frugal_sessions", "Sessions that are open.", len(self._hub.sessions))
+        yield self._broken()
         yield GaugeMetricFamily(
             "frugal_replica_lag_seconds", "How old the newest facts of others were.", self._lag()
         )
         yield GaugeMetricFamily("frugal_time_seconds", "The clock of this worker.", time.time())
+
+    def _broken(self) -> Metric:
+        """Return which sessions do not work here; a sum of 0 where all do."""
+        broken = GaugeMetricFamily(
+            "frugal_session_broken",
+            "1 for a session that cannot be opened or does not follow its log.",
+            labels=["session"],
+        )
+        names = sorted(self._hub.troubles())
+        for name in names[:SESSIONS]:
+            broken.add_metric([name], 1)
+        broken.add_metric([OTHER], max(len(names) - SESSIONS, 0))
+        return broken
 
     def _lag(self) -> float:
         return keeper_of(self._hub.store).lag

@@ -140,6 +140,13 @@ class NewSession(BaseModel):
             "average over them."
         ),
     ] = None
+    on_difference: Annotated[
+        Literal["refuse", "apply"],
+        Field(
+            description="Where the session exists with other options or prices: refuse, or apply these: set "
+            "prices, add options, pause active ones that are not named."
+        ),
+    ] = "refuse"
 
 
 class Ask(BaseModel):

@@ -9,7 +9,7 @@ from frugalbandits.service.access import READER
 from frugalbandits.service.answers import Answer, as_json
 from frugalbandits.service.problems import Problem
 from frugalbandits.service.routing import Call, Route
-from frugalbandits.service.shapes import StatusShape
+from frugalbandits.service.shapes import ReadyShape, StatusShape
 
 __all__ = ["ROUTES", "metrics_route"]
 
@@ -24,13 +24,17 @@ async def alive(call: Call) -> Answer:
 
 
 async def ready(call: Call) -> Answer:
-    """Answer, if the store can be reached."""
+    """Answer, if the store can be reached; say how many sessions do not work while the others do.
+
+    Anybody may ask, so no session is named: metrics and the list of sessions do that.
+    """
     try:
         async with asyncio.timeout(_PATIENCE):
             await asyncio.to_thread(call.service.access.refresh)
     except TimeoutError:
         raise StoreUnavailable(f"the store did not answer within {_PATIENCE:g} s") from None
-    return _READY
+    broken = len(call.service.hub.troubles())
+    return as_json({"status": "degraded", "broken_sessions": broken}) if broken else _READY
 
 
 async def metrics(call: Call) -> Answer:
@@ -68,6 +72,6 @@ ROUTES = [
         0,
         ready,
         "Can the store be reached?",
-        {200: {"description": "It can", "model": StatusShape}},
+        {200: {"description": "It can", "model": ReadyShape}},
     ),
 ]

@@ -12,7 +12,7 @@ from fastapi import Query
 from frugalbandits.core.contextual.context import context_of
 from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
-from frugalbandits.errors import HorizonWarning, InputError
+from frugalbandits.errors import HorizonWarning, InputError, StoreUnavailable
 from frugalbandits.service import limits
 from frugalbandits.service.access import ADMIN, READER
 from frugalbandits.service.answers import Answer, as_json, encoded
@@ -29,9 +29,11 @@ from frugalbandits.service.shapes import (
     SessionList,
     SessionShape,
 )
-from frugalbandits.service.views import entry_view, session_view, summary_view
+from frugalbandits.service.views import broken_view, entry_view, session_view, summary_view
 from frugalbandits.stores.following import Following, check_session_name
 from frugalbandits.stores.kinds import Stored
+from frugalbandits.stores.outlook import options_of
+from frugalbandits.stores.price_list import APPLY
 
 __all__ = ["ROUTES"]
 
@@ -45,7 +47,10 @@ _warning = threading.Lock()
 
 
 async def create(call: Call, name: SessionName, body: NewSession) -> Answer:
-    """Make a session; the same again is the same, and another one of that name is a conflict."""
+    """Make a session. The same again returns it; other settings, options or prices are a conflict.
+
+    With `on_difference: apply`, other options and prices become those of the session.
+    """
     call.note(name)
     check_session_name(name)
     hub = call.service.hub
@@ -55,10 +60,28 @@ async def create(call: Call, name: SessionName, body: NewSession) -> Answer:
             raise Problem(
                 422, "too-many", f"a store may have {limits.SESSIONS:,} sessions, and this one has as many"
             )
+        taken = name in names
+    else:
+        taken = True
+    if taken and body.on_difference == APPLY:
+        await _check_room(hub, name, body)
     fresh, warned = await asyncio.to_thread(_session_of, body)
-    session, new = await hub.create(name, fresh, call.who.name)
+    session, new = await hub.create(name, fresh, call.who.name, body.on_difference)
     view = await asyncio.to_thread(session_view, session)
     return as_json({**view, "warnings": warned}, 201 if new else 200)
+
+
+async def _check_room(hub: Hub, name: str, body: NewSession) -> None:
+    """Refuse a price list that would give a session too many options: those that it does not name stay."""
+    options = {each.name for each in options_of(await hub.session(name))} | set(body.costs)
+    if len(options) > limits.OPTIONS:
+        raise Problem(
+            422,
+            "too-many",
+            f"a session may have {limits.OPTIONS:,} options, and with these it would have {len(options):,}",
+        )
+    if body.context is not None:
+        _check_size(len(options), body.context)
 
 
 def _session_of(body: NewSession) -> tuple[Session | ContextualSession, list[str]]:
@@ -66,7 +89,9 @@ def _session_of(body: NewSession) -> tuple[Session | ContextualSession, list[str
         return _contextual_of(body, body.context), []
     with _warning, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HorizonWarning)
-        return Session(**body.model_dump(exclude={"context"})), [str(each.message) for each in caught]
+        return Session(**body.model_dump(exclude={"context", "on_difference"})), [
+            str(each.message) for each in caught
+        ]
 
 
 def _check_size(options: int, context: Context) -> None:
@@ -102,14 +127,34 @@ def _contextual_of(body: NewSession, context: Context) -> ContextualSession:
 
 
 async def listed(call: Call, after: AfterName = "", limit: PageSize = 100) -> Answer:
-    """Return sessions by name, each in a few numbers."""
+    """Return sessions by name, each in a few numbers; one that does not work has its `trouble` in words."""
     hub = call.service.hub
     names = sorted(name for name in await hub.names() if name.startswith(call.who.prefix))
     beyond = [name for name in names if name > after]
-    sessions = [await hub.session(name) for name in beyond[:limit]]
-    body = await asyncio.to_thread(lambda: [summary_view(each) for each in sessions])
+    sessions = {name: await _opened(hub, name) for name in beyond[:limit]}
+    troubles = hub.troubles()
+
+    def views() -> list[dict[str, Any]]:
+        return [
+            broken_view(name, troubles.get(name, "it was removed from the store meanwhile"))
+            if session is None
+            else summary_view(session, troubles.get(name))
+            for name, session in sessions.items()
+        ]
+
+    body = await asyncio.to_thread(views)
     more = beyond[limit - 1] if len(beyond) > limit else None
     return as_json({"sessions": body, "total": len(names), "next": more})
+
+
+async def _opened(hub: Hub, name: str) -> Stored | None:
+    """Return a session, or None where it cannot be opened: `hub.troubles` says why."""
+    try:
+        return await hub.session(name)
+    except StoreUnavailable:
+        raise
+    except Exception:
+        return None
 
 
 async def explained(call: Call, name: SessionName) -> Answer:

@@ -15,6 +15,7 @@ __all__ = [
     "LogPage",
     "OptionShape",
     "ProblemShape",
+    "ReadyShape",
     "RoutesShape",
     "SeriesShape",
     "SessionList",
@@ -100,14 +101,18 @@ class OptionShape(BaseModel):
 
 
 class SummaryShape(BaseModel):
-    """A session in a few numbers."""
+    """A session in a few numbers; all of them are null where it cannot be opened."""
 
     name: str
-    seen: int
-    decisions: int
-    told: int
-    waiting: int
-    options: int
+    trouble: Annotated[
+        str | None,
+        Field(description="Why it cannot be opened or does not follow its log; null where all is well."),
+    ]
+    seen: int | None
+    decisions: int | None
+    told: int | None
+    waiting: int | None
+    options: int | None
     spent: float | None
     saving: float | None
     judged: float | None
@@ -288,3 +293,10 @@ class StatusShape(BaseModel):
     """Whether all is well."""
 
     status: str
+
+
+class ReadyShape(BaseModel):
+    """Whether the store can be reached; `degraded` where some sessions do not work and the others do."""
+
+    status: str
+    broken_sessions: int = 0

@@ -24,7 +24,15 @@ from frugalbandits.stores.outlook import (
     upcoming,
 )
 
-__all__ = ["Standby", "decision_view", "entry_view", "option_view", "session_view", "summary_view"]
+__all__ = [
+    "Standby",
+    "broken_view",
+    "decision_view",
+    "entry_view",
+    "option_view",
+    "session_view",
+    "summary_view",
+]
 
 _FRESH = 1.0  # seconds for which an order to fall back on is kept
 
@@ -59,11 +67,20 @@ def decision_view(decision: Decision, session: str, standby: bytes) -> bytes:
     return b'%b,"standby":%b}' % (told[:-1], standby)
 
 
-def summary_view(session: Stored) -> dict[str, Any]:
+def broken_view(name: str, trouble: str) -> dict[str, Any]:
+    """Return what a list shows of a session that cannot be opened."""
+    unknown = dict.fromkeys(
+        ("seen", "decisions", "told", "waiting", "options", "spent", "saving", "judged", "best", "likely")
+    )
+    return {"name": name, "trouble": trouble, **unknown}
+
+
+def summary_view(session: Stored, trouble: str | None = None) -> dict[str, Any]:
     """Return a session in a few numbers: what a list of sessions shows."""
     found = summary_of(session)
     return {
         "name": session.name,
+        "trouble": trouble,
         "seen": session.seen,
         "decisions": found.decisions,
         "told": found.told,

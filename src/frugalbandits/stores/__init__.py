@@ -15,6 +15,7 @@ from frugalbandits.stores.contract import (
     Store,
     body_of,
 )
+from frugalbandits.stores.kinds import open_session
 from frugalbandits.stores.opening import open_store
 from frugalbandits.stores.session import StoredSession
 
@@ -33,5 +34,6 @@ __all__ = [
     "StoredContextualSession",
     "StoredSession",
     "body_of",
+    "open_session",
     "open_store",
 ]

@@ -20,6 +20,7 @@ from frugalbandits.stores import facts
 from frugalbandits.stores.contextual_folding import ContextualFolding
 from frugalbandits.stores.contract import Fact
 from frugalbandits.stores.following import check_session_name
+from frugalbandits.stores.price_list import REFUSE
 from frugalbandits.stores.telling import check_observation_id
 from frugalbandits.stores.tokens import packed
 
@@ -47,9 +48,11 @@ class StoredContextualSession(ContextualFolding):
     1
     """
 
-    def __init__(self, *args: Any, store: Any, name: str = "default", **settings: Any) -> None:
+    def __init__(
+        self, *args: Any, store: Any, name: str = "default", on_difference: str = REFUSE, **settings: Any
+    ) -> None:
         check_session_name(name)
-        self._open_or_create(store, name, ContextualSession(*args, **settings))
+        self._open_or_create(store, name, ContextualSession(*args, **settings), on_difference)
 
     def _beginning(self, session: ContextualSession, by: str) -> Fact:
         if type(session._policy).count is None:

@@ -17,9 +17,10 @@ from typing import Any, ClassVar, Self
 
 from frugalbandits.errors import Conflict, InputError, StateFormatError, UnknownSession
 from frugalbandits.stores import facts
-from frugalbandits.stores.contract import CONFLICT, NEW, Entry, Fact, Store
+from frugalbandits.stores.contract import NEW, Entry, Fact, Outcome, Store
 from frugalbandits.stores.keeping import keeper_of
 from frugalbandits.stores.opening import open_store
+from frugalbandits.stores.price_list import REFUSE, changes_for, check_on_difference
 from frugalbandits.stores.series import Series
 from frugalbandits.stores.tokens import SECRET_BYTES, Token, Tokens
 
@@ -88,6 +89,8 @@ class Following(ABC):
     _lock: threading.RLock
     _clock: Callable[[], float]
     _names: list[str]
+    _costs: list[float]
+    _standing: list[int]
     _series: Series
     _store: Store
     _owns_store = False
@@ -129,30 +132,44 @@ class Following(ABC):
     def flush(self) -> None:
         """Say what is not in the log yet."""
 
+    @abstractmethod
+    def draft_change(self, do: str, option: str, cost: float | None = None, by: str = "") -> list[Fact]:
+        """Return the fact of a change, checked; nothing where it changes nothing."""
+
+    @abstractmethod
+    def settle(self, outcomes: Sequence[Outcome]) -> None:
+        """Raise what the log had against facts that were appended."""
+
     # Created and opened.
 
-    def _open_or_create(self, store: Any, name: str, fresh: Any) -> None:
+    def _open_or_create(self, store: Any, name: str, fresh: Any, on_difference: str) -> None:
         """Keep a fresh session in a store that is given by its address, or open already."""
+        check_on_difference(on_difference)
         opened = open_store(store) if isinstance(store, str) else store
         if not isinstance(opened, Store):
             raise InputError(f"store must be an address or a store, but it is {store!r}")
         try:
             self._owns_store = opened is not store
-            self._create(opened, name, fresh, "")
+            self._create(opened, name, fresh, "", on_difference)
         except BaseException:
             if self._owns_store:
                 opened.close()
             raise
 
     @classmethod
-    def create(cls, store: Store, name: str, session: Any, by: str = "") -> tuple[Self, bool]:
-        """Keep a session under a name from now on; tell whether it is new there.
+    def create(
+        cls, store: Store, name: str, session: Any, by: str = "", on_difference: str = REFUSE
+    ) -> tuple[Self, bool]:
+        """Keep a session under a name from now on, and return whether it is new there.
 
-        A session of that name that was created alike is gone on with; another one is a `Conflict`.
+        Where a session of that name exists with the same settings and options, it is opened. Other settings
+        are a `Conflict`. Other options or prices are a `Conflict` too, or with `on_difference="apply"` become
+        those of the session.
         """
         check_session_name(name)
+        check_on_difference(on_difference)
         found = object.__new__(cls)
-        return found, found._create(store, name, session, by)
+        return found, found._create(store, name, session, by, on_difference)
 
     @classmethod
     def open(cls, store: Store, name: str) -> Self:
@@ -162,22 +179,40 @@ class Following(ABC):
         found._join(store, name)
         return found
 
-    def _create(self, store: Store, name: str, session: Any, by: str) -> bool:
+    def _create(self, store: Store, name: str, session: Any, by: str, on_difference: str) -> bool:
         fact = self._beginning(session, by)
         [outcome] = store.append(name, [fact])
-        if outcome.what == CONFLICT:
-            assert outcome.entry is not None
-            before, now = _settings(outcome.entry.fact), _settings(fact)
-            self._check_kind(name, outcome.entry)
-            differing = [key for key in now if before.get(key) != now[key]]
-            if differing:
-                key = differing[0]
+        if outcome.what == NEW:
+            self._join(store, name)
+            return True
+        assert outcome.entry is not None
+        self._check_kind(name, outcome.entry)
+        before, now = _settings(outcome.entry.fact), _settings(fact)
+        for key in now:
+            # Options may have changed since: they are compared with those of today.
+            if key != "options" and before.get(key) != now[key]:
                 raise Conflict(
-                    f"a session called {name!r} is there, with {key} {before.get(key)!r}, not {now[key]!r}; "
-                    "take another name, or change prices and options while it runs"
+                    f"a session called {name!r} exists, with {key} {before.get(key)!r}, not {now[key]!r}: "
+                    "use the same settings, or another name"
                 )
         self._join(store, name)
-        return outcome.what == NEW
+        try:
+            self._agree_on_options(dict(now["options"]), by, on_difference)
+        except BaseException:
+            self._closed = True
+            keeper_of(store).detach(self)
+            raise
+        return False
+
+    def _agree_on_options(self, given: Mapping[str, float], by: str, on_difference: str) -> None:
+        """Make the options those of a price list, or raise a `Conflict` that names what differs."""
+        with self._lock:
+            current = list(zip(self._names, self._costs, self._standing, strict=True))
+        drafts: list[Fact] = []
+        for do, option, cost in changes_for(self._name, given, current, on_difference):
+            drafts += self.draft_change(do, option, cost, by)
+        # Together, so that others see all of it or nothing.
+        self.settle(self._store.append(self._name, drafts) if drafts else [])
 
     def _check_kind(self, name: str, first: Entry) -> None:
         if looks_at_queries(first) != self._routes:

@@ -2,6 +2,9 @@
 
 It reads what other workers have added, says once a second how many decisions were handed out here, and takes
 a snapshot now and then. A store that cannot be reached is tried again, and nothing is said twice.
+
+An error in one session does not stop the others. The session is marked as broken, its reason is logged once,
+and it is tried again with growing pauses until it works.
 """
 
 from __future__ import annotations
@@ -12,17 +15,17 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
-from frugalbandits.errors import StoreClosed, StoreUnavailable
+from frugalbandits.errors import InputError, StoreClosed, StoreUnavailable
 from frugalbandits.stores.contract import Entry, Store
 
-__all__ = ["Keeper", "keeper_of"]
+__all__ = ["Keeper", "Trouble", "keeper_of"]
 
 EVERY = 1.0  # seconds between two words on what was handed out
 PAUSE = 0.02  # seconds between two readings, so that a busy log is read in larger parts
-LONGEST_WAIT = 10.0  # seconds until a store that cannot be reached is tried again
+LONGEST_WAIT = 10.0  # seconds until a store, or one session, that fails is tried again
 
 _log = logging.getLogger("frugalbandits")
 _keepers: weakref.WeakKeyDictionary[Store, Keeper] = weakref.WeakKeyDictionary()
@@ -50,6 +53,15 @@ class Kept(Protocol):
     def snapshot_if_due(self) -> None: ...
 
 
+class Trouble(NamedTuple):
+    """Why a session does not follow its log at present."""
+
+    reason: str
+    since: float  # by the monotonic clock
+    failures: int
+    retry_at: float  # by the monotonic clock
+
+
 class Keeper:
     """Keeps the sessions of one store up to date."""
 
@@ -62,7 +74,26 @@ class Keeper:
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
         self._others: dict[str, int] = {}  # sessions that nobody has open here, as far as they were heard of
-        self.lag = 0.0  # seconds that the last reading of others' entries took to come
+        self._troubles: dict[str, Trouble] = {}
+        self._unavailable: set[str] = set()  # sessions for which the store failed last time
+        self._unreachable_since: float | None = None
+        self._last_lag = 0.0  # seconds that the last reading of others' entries took to come
+
+    @property
+    def lag(self) -> float:
+        """Seconds by which sessions are behind their logs: the largest lag of the last reading.
+
+        A broken session lags for as long as it has been broken, and all do while the store is unreachable.
+        """
+        since = [each.since for each in self.troubles().values()]
+        if self._unreachable_since is not None:
+            since.append(self._unreachable_since)
+        return max([self._last_lag, *(time.monotonic() - each for each in since)])
+
+    def troubles(self) -> dict[str, Trouble]:
+        """Return the sessions that do not follow their logs at present, with the reason."""
+        with self._lock:
+            return dict(self._troubles)
 
     def attach(self, session: Kept) -> None:
         """Keep a session up to date from now on."""
@@ -85,6 +116,7 @@ class Keeper:
                 self._sessions[session.name] = left
             else:
                 self._sessions.pop(session.name, None)
+                self._troubles.pop(session.name, None)
                 if store is not None:
                     store.listen(session.name, None)
 
@@ -99,9 +131,9 @@ class Keeper:
         for session in self._all():
             try:
                 session.flush()
-            except StoreUnavailable as error:
+            except Exception as error:
                 _log.warning(
-                    "what was handed out last of session %r could not be said: %s", session.name, error
+                    "session %r: could not write the last decision counts: %s", session.name, _words(error)
                 )
 
     def _all(self) -> list[Kept]:
@@ -111,8 +143,78 @@ class Keeper:
     def _receive(self, name: str, entries: Sequence[Entry]) -> None:
         with self._lock:
             group = list(self._sessions.get(name, ()))
+            broken = name in self._troubles
+        if broken:
+            return  # `_follow` tries it again and reads these entries from the log
         for session in group:
-            session.receive(entries)
+            try:
+                session.receive(entries)
+            except Exception as error:
+                self._failed(session, error)
+
+    # Sessions that fail.
+
+    def _failed(self, session: Kept, error: Exception) -> None:
+        """Mark a session as broken; log the reason once."""
+        now, reason = time.monotonic(), _words(error)
+        with self._lock:
+            if session not in self._sessions.get(session.name, ()):
+                return  # it was closed meanwhile
+            before = self._troubles.get(session.name)
+            failures = 1 if before is None else before.failures + 1
+            since = now if before is None else before.since
+            pause = min(0.25 * 2**failures, LONGEST_WAIT)
+            self._troubles[session.name] = Trouble(reason, since, failures, now + pause)
+        if before is None or before.reason != reason:
+            # A traceback helps only where the error is not one that the package foresees.
+            unforeseen = not isinstance(error, InputError | StoreUnavailable)
+            _log.error(
+                "session %r is broken on this worker and is tried again: %s",
+                session.name,
+                reason,
+                exc_info=error if unforeseen else None,
+            )
+
+    def _recovered(self, session: Kept) -> None:
+        with self._lock:
+            before = self._troubles.pop(session.name, None)
+        if before is not None:
+            _log.warning("session %r works again", session.name)
+
+    def _resting(self) -> set[str]:
+        """Return broken sessions that are not to be tried again yet."""
+        now = time.monotonic()
+        return {name for name, each in self.troubles().items() if now < each.retry_at}
+
+    def _for_each(self, sessions: Sequence[Kept], work: Callable[[Kept], None]) -> None:
+        """Do something for each session, whatever becomes of the others.
+
+        Where the store fails for two sessions in a row, the rest wait for the next round. Sessions for which
+        it failed last time come last, so one whose rows are damaged does not hold up the others.
+        """
+        failed: list[tuple[Kept, StoreUnavailable]] = []
+        worked = row = 0
+        for session in sorted(sessions, key=lambda each: each.name in self._unavailable):
+            try:
+                work(session)
+                worked, row = worked + 1, 0
+            except StoreClosed:
+                raise
+            except StoreUnavailable as error:
+                failed.append((session, error))
+                row += 1
+                if row == 2:
+                    break
+            except Exception as error:
+                self._failed(session, error)
+                row = 0
+        self._unavailable = {session.name for session, _ in failed}
+        if failed and not worked:
+            raise failed[-1][1]
+        for session, trouble in failed:
+            self._failed(session, trouble)
+
+    # The thread.
 
     def _run(self) -> None:
         wait, failures = 0.0, 0
@@ -126,33 +228,65 @@ class Keeper:
                 self._follow(store, max(due - time.monotonic(), 0.0))
                 if time.monotonic() >= due:
                     due = time.monotonic() + EVERY
-                    for session in self._all():
-                        session.flush()
-                        session.snapshot_if_due()
-                failures = 0
+                    broken = self.troubles()
+                    self._for_each([each for each in self._all() if each.name not in broken], _write_out)
+                failures, self._unreachable_since = 0, None
             except StoreClosed:
                 return
-            except StoreUnavailable as error:
+            except Exception as error:
                 failures += 1
+                if self._unreachable_since is None:
+                    self._unreachable_since = time.monotonic()
                 wait = min(0.1 * 2**failures, LONGEST_WAIT)
                 if not self._closed.is_set():
-                    _log.warning("store %s: %s; tried again in %.1f s", store.address, error, wait)
+                    unforeseen = not isinstance(error, StoreUnavailable)
+                    _log.warning(
+                        "store %s: %s; tried again in %.1f s",
+                        store.address,
+                        _words(error),
+                        wait,
+                        exc_info=error if unforeseen else None,
+                    )
             del store  # so that it can go while this thread waits
 
     def _follow(self, store: Store, timeout: float) -> None:
         """Read what is new, or wait for it."""
-        sessions = self._all()
+        sessions, resting = self._all(), self._resting()
         seen: dict[str, int] = {}
         for session in sessions:
             seen[session.name] = min(session.seen, seen.get(session.name, session.seen))
-        news = store.news({**self._others, **seen}, timeout)
-        # What is heard of a session that nobody has open is heard once.
-        self._others.update((name, newest) for name, newest in news.items() if name not in seen)
-        read = [session for session in sessions if news.get(session.name, 0) > session.seen]
-        for session in read:
-            session.catch_up()
+        followed = {name: number for name, number in seen.items() if name not in resting}
+        news = store.news({**self._others, **followed}, timeout)
+        # What is heard of a session that nobody has open, or that is broken, is heard once.
+        self._others.update((name, newest) for name, newest in news.items() if name not in followed)
+        broken = self.troubles()
+        again = [each for each in sessions if each.name in broken and each.name not in resting]
+        read = [each for each in sessions if news.get(each.name, 0) > each.seen and each.name not in broken]
         if read:
-            self.lag = max(session.lag for session in read)
+            self._for_each(read, _catch_up)
+            self._last_lag = max(session.lag for session in read)
+        if again:
+            self._for_each(again, self._retry)
+
+    def _retry(self, session: Kept) -> None:
+        """Do all that a broken session may have failed at."""
+        session.catch_up()
+        _write_out(session)
+        self._recovered(session)
+
+
+def _catch_up(session: Kept) -> None:
+    session.catch_up()
+
+
+def _write_out(session: Kept) -> None:
+    session.flush()
+    session.snapshot_if_due()
+
+
+def _words(error: Exception) -> str:
+    text = str(error)
+    return text if text and isinstance(error, InputError | StoreUnavailable) else repr(error)
 
 
 def keeper_of(store: Store) -> Keeper:

@@ -19,6 +19,7 @@ from frugalbandits.stores import facts
 from frugalbandits.stores.contract import Fact
 from frugalbandits.stores.folding import Folding
 from frugalbandits.stores.following import check_session_name
+from frugalbandits.stores.price_list import REFUSE
 from frugalbandits.stores.telling import check_observation_id
 
 __all__ = ["StoredSession"]
@@ -42,9 +43,11 @@ class StoredSession(Folding):
     1
     """
 
-    def __init__(self, *args: Any, store: Any, name: str = "default", **settings: Any) -> None:
+    def __init__(
+        self, *args: Any, store: Any, name: str = "default", on_difference: str = REFUSE, **settings: Any
+    ) -> None:
         check_session_name(name)
-        self._open_or_create(store, name, Session(*args, **settings))
+        self._open_or_create(store, name, Session(*args, **settings), on_difference)
 
     def _beginning(self, session: Session, by: str) -> Fact:
         # What others cannot read must not be in the log: a policy of a kind that only this program knows.

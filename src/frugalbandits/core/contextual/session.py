@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
@@ -68,6 +68,10 @@ class ContextualSession(Changing):
         processes may share a session. None: it lives in this process.
     name
         The name of the session in its store.
+    on_difference
+        What to do where the store has the session with other options or prices: "refuse" raises a `Conflict`
+        that says what differs; "apply" sets the prices that are given, adds new options, and pauses active
+        ones that are not named.
 
     Examples
     --------
@@ -102,6 +106,7 @@ class ContextualSession(Changing):
         time_to_live: float | timedelta | None = None,
         store: Any = None,
         name: str = "default",
+        on_difference: Literal["refuse", "apply"] = "refuse",
     ) -> None:
         if isinstance(costs, Mapping):
             if names is not None:

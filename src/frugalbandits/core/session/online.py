@@ -81,6 +81,10 @@ class Session(LiveOptions):
         session, and whoever opens it again under its name goes on with it. None: it lives in this process.
     name
         The name of the session in its store.
+    on_difference
+        What to do where the store has the session with other options or prices: "refuse" raises a `Conflict`
+        that says what differs; "apply" sets the prices that are given, adds new options, and pauses active
+        ones that are not named.
 
     Warns
     -----
@@ -126,6 +130,7 @@ class Session(LiveOptions):
         judge_price: float = 0.0,
         store: Any = None,
         name: str = "default",
+        on_difference: Literal["refuse", "apply"] = "refuse",
     ) -> None:
         if isinstance(costs, Mapping):
             if names is not None:

@@ -75,8 +75,13 @@ function drawRow(session) {
   if (!rows.has(session.name)) rows.set(session.name, newRow(session));
   const row = rows.get(session.name);
   const [, leader, decisions, , judged, spent, saved] = row.cells;
-  say(leader, session.likely ?? "–");
-  leader.title = session.likely ?? "";
+  say(leader, session.trouble ? "does not work" : (session.likely ?? "–"));
+  leader.title = session.trouble ?? session.likely ?? "";
+  leader.dataset.mark = session.trouble ? "bad" : "";
+  if (session.decisions === null) {
+    for (const cell of [decisions, judged, spent, saved]) say(cell, "–");
+    return row.element;
+  }
   say(decisions, count(session.decisions));
   say(judged, percent(session.judged));
   say(spent, amount(session.spent));
@@ -93,7 +98,7 @@ async function drawSparks() {
   if (sessions.length > SPARKS) return;
   for (const session of sessions) {
     const row = rows.get(session.name);
-    if (!row || Date.now() - row.drawn < SPARK_AGE) continue;
+    if (!row || session.decisions === null || Date.now() - row.drawn < SPARK_AGE) continue;
     row.drawn = Date.now();
     const series = await get(address("v1", "sessions", session.name, "series"));
     row.cells[3].replaceChildren(spark(series));
