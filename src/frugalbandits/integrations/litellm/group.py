@@ -16,7 +16,7 @@ from frugalbandits.integrations.litellm.compat import allowed_by_tags, deploymen
 from frugalbandits.integrations.litellm.judges import Sampled, Thumbs
 from frugalbandits.integrations.litellm.judging import Judging
 from frugalbandits.integrations.litellm.ledger import Attempt, Ledger
-from frugalbandits.integrations.litellm.looking import NOTHING, Asked, asked_of, messages_in
+from frugalbandits.integrations.litellm.looking import NOTHING, Asked, asked_of, messages_in, system_in
 from frugalbandits.integrations.litellm.options import (
     by_option,
     failed_before,
@@ -168,7 +168,8 @@ class Group:
             context = asked.packed
         nonce = secrets.token_hex(8)
         ticket = Ticket(self.settings.group, segment, decision.option, decision.id, nonce, context)
-        attempt = Attempt(self.signer.write(ticket), ticket, decision, conversation, self._clock(), asked)
+        text, system = self.signer.write(ticket), system_in(kwargs)
+        attempt = Attempt(text, ticket, decision, conversation, self._clock(), asked, system)
         call = kwargs.setdefault("litellm_call_id", secrets.token_hex(16))
         self.ledger.open(attempt, call if isinstance(call, str) else None)
         return attempt

@@ -7,7 +7,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from frugalbandits.core.session import Decision
 from frugalbandits.integrations.litellm.looking import NOTHING, Asked
@@ -19,7 +19,10 @@ _CALLS = 10_000  # calls whose ticket can be looked up
 
 
 class Attempt(NamedTuple):
-    """One try at an answer: what was decided for it, and when."""
+    """One try at an answer: what was decided for it, and when.
+
+    `system` is a system prompt beside the messages: LiteLLM does not hand that to its callbacks.
+    """
 
     text: str
     ticket: Ticket
@@ -27,6 +30,7 @@ class Attempt(NamedTuple):
     conversation: str | None
     since: float
     asked: Asked = NOTHING
+    system: Any = None
 
     def answered_by(self, option: str) -> Ticket:
         """Return the ticket of an answer: of the decision where it was followed, otherwise of the use."""
@@ -84,7 +88,7 @@ class Ledger:
             self._open[attempt.text] = attempt
             self._tally(attempt.ticket.option).decided += 1
             if call is not None:
-                self._calls[call] = attempt
+                self._calls[call] = attempt._replace(system=None)  # which may be long
                 self._calls.move_to_end(call)
                 if len(self._calls) > _CALLS:
                     self._calls.popitem(last=False)

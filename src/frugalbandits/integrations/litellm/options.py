@@ -130,7 +130,7 @@ def hidden_params(response: Any) -> Mapping[str, Any]:
     found = response.get("_hidden_params") if isinstance(response, Mapping) else None
     if found is None:
         found = getattr(response, "_hidden_params", None)
-    if hasattr(found, "model_dump"):  # of text completions
+    if found is not None and hasattr(found, "model_dump"):  # of text completions
         found = found.model_dump()
     return found if isinstance(found, Mapping) else {}
 

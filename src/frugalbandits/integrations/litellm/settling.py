@@ -60,6 +60,7 @@ class Settling:
         attempt = group.ledger.close(text)
         if attempt is None:
             return  # settled before, or expired
+        answer = answer._replace(messages=messages_in(None, kwargs, attempt.system))
         if answer.option is not None:
             group.remember(attempt, answer.option)
         if not group.backstage.submit(lambda: self._settle(attempt, answer)):
