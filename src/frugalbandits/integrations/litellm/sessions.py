@@ -27,6 +27,7 @@ from frugalbandits.integrations.litellm.backstage import log
 from frugalbandits.integrations.litellm.books import Book, LookingBook
 from frugalbandits.integrations.litellm.looking import by_numbers, looks_alike
 from frugalbandits.integrations.litellm.settings import Settings
+from frugalbandits.integrations.litellm.totals import SharedTotals
 
 __all__ = ["Sessions", "session_name"]
 
@@ -101,6 +102,12 @@ class Sessions:
             known = ()
         all_keys = (*given, *known)
         return (all_keys[0], all_keys[1:]) if all_keys else (None, ())
+
+    def shared_totals(self) -> SharedTotals | None:
+        """Return where all processes that share the store count their calls; None without a store."""
+        if self._store is None:
+            return None
+        return SharedTotals(self._store, session_name(self.settings.name, None))
 
     @property
     def segments(self) -> list[str]:
