@@ -48,7 +48,7 @@ def test_an_answer_of_the_cache_is_booked_to_no_option(house, cache):
     explained = frugal.explain()
     assert sum(arm.pulls for arm in explained.arms) == 12 and sum(arm.pending for arm in explained.arms) == 0
     paid = sum(each._hidden_params["response_cost"] for each in responses[:12])
-    assert report.spent == pytest.approx(paid)
+    assert report.spent == pytest.approx(paid) == pytest.approx(explained.spent)
     # What is saved compares the twelve calls that were made.
     baseline = next(each for each in report.options if each.name == report.baseline)
     assert report.instead == pytest.approx(12 * baseline.cost)

@@ -82,7 +82,7 @@ class Settling:
 
         async def job() -> None:
             with group.trouble.kept_out("forgetting", attempt.text):
-                await self._do(group.sessions.of(attempt.ticket.segment).forget, attempt.ticket)
+                await self._do(group.sessions.of(attempt.ticket.segment).forget, attempt.ticket, False)
 
         if not group.backstage.submit(job):
             group.ledger.count("dropped: too much to do")
@@ -102,7 +102,7 @@ class Settling:
         group = self._group
         if group.ledger.close(attempt.text) is not None:
             group.ledger.count("withdrawn")
-            group.sessions.of(attempt.ticket.segment).forget(attempt.ticket)
+            group.sessions.of(attempt.ticket.segment).forget(attempt.ticket, used=False)
 
     async def _give_up(self, attempt: Attempt, option: str | None, error: object) -> None:
         group, ticket = self._group, attempt.ticket
@@ -117,7 +117,7 @@ class Settling:
                 await self._do(book.tell, ticket, 0.0)
                 group.ledger.judged(ticket.option, 0.0)
             else:
-                await self._do(book.forget, ticket)
+                await self._do(book.forget, ticket, False)
 
     async def _settle(self, attempt: Attempt, answer: Answer) -> None:
         group = self._group
@@ -128,7 +128,7 @@ class Settling:
             # Another option has answered than the one that was decided for.
             group.ledger.count("not followed")
             with group.trouble.kept_out("forgetting", attempt.text):
-                await self._do(book.forget, attempt.ticket)
+                await self._do(book.forget, attempt.ticket, False)
             if option not in group.sessions.costs:
                 group.ledger.pay(elsewhere=answer.cost or 0.0)
                 return
