@@ -15,6 +15,7 @@ import frugalbandits as fb
 from frugalbandits.cli.commands import app
 from frugalbandits.service.access import add_token, revoke_token
 from frugalbandits.stores import StoredSession, open_store
+from frugalbandits.stores.sqlite_backup import back_up
 
 ROOT: Any = get_command(app)
 COMMANDS: dict[str, Any] = ROOT.commands
@@ -87,6 +88,8 @@ FEW: dict[tuple[str, ...], tuple[str, ...]] = {
     ("leaderboard",): ("tables", "--quick", "--policy", "etc-cs", "--policy", "pe-cs", "--runs", "1"),
     ("instance", "movielens"): ("--ratings", "ratings.csv", "--movies", "movies.csv"),
     ("instance", "goodreads"): ("reviews",),
+    ("backup",): ("sqlite:///decisions.db", "copied.db"),
+    ("restore",): ("backup.db", "sqlite:///put-back.db"),
     ("session", "show"): ("session.json",),
     ("warm-up",): ("etc-cs",),
     ("token", "add"): ("web", "--prefix", "shop-"),
@@ -99,7 +102,7 @@ FEW: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 
 #: Commands on a store; what they print is held against their documents in their own tests.
-STORED = {path for path in FEW if path[0] in ("token", "sessions")}
+STORED = {path for path in FEW if path[0] in ("backup", "restore", "token", "sessions")}
 #: What runs until it is stopped.
 ENDLESS = {("serve",)}
 
@@ -136,3 +139,5 @@ def few_stored(session: fb.Session) -> None:
             add_token(store, "old" if name == "kept.db" else "web", "writer", "shop-")
             if name == "decisions.db":
                 revoke_token(store, "web")
+    Path("backup.db").unlink(missing_ok=True)
+    back_up("sqlite:///decisions.db", "backup.db")

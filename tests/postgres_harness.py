@@ -62,13 +62,25 @@ class PostgresServer:
 
     def kill(self) -> None:
         """Kill the server like a machine that loses its power; only its disk is left."""
+        self._signal(signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop all processes of the server for a while: connections stay open, and nothing answers."""
+        self._signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
         pid = self._pid()
         children = subprocess.run(
             ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
         ).stdout.split()
         for each in (pid, *map(int, children)):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(each, signal.SIGKILL)
+                os.kill(each, number)
 
     def start(self) -> None:
         """Start the server again, at the same address."""

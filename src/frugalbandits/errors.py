@@ -15,6 +15,7 @@ __all__ = [
     "Expired",
     "HorizonWarning",
     "InputError",
+    "LogDiverged",
     "NotAllowed",
     "ServiceUnavailable",
     "StateFormatError",
@@ -65,6 +66,10 @@ class Expired(UnknownDecision):
 
 class StateFormatError(InputError):
     """A stored session cannot be read: truncated, not ours, or written by a later version."""
+
+
+class LogDiverged(InputError):
+    """The log of a session is not the one that was read: after a failover or a restore to an earlier time."""
 
 
 class StoreUnavailable(RuntimeError):

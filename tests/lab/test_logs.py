@@ -58,8 +58,8 @@ def test_names_may_be_numbers_and_rewards_true_or_false(tmp_path: Path) -> None:
     ("columns", "words"),
     [
         ({"good": [1, 0, 1.5, 2]}, "row 3 (and 1 more): good is"),
-        ({"good": [1, None, 1, 1]}, "row 2: good is"),
-        ({"good": ["1", "0", "x", "1"]}, "row 3: good is 'x', which is no finite number"),
+        ({"good": [1, -1, 1, 1]}, "row 2: good is"),
+        ({"good": ["1", "0", "x", "1"]}, "row 3: good is 'x', which is neither a number nor a word"),
         ({"usd": [1, 1, 1, None]}, "row 4: usd is"),
         ({"model": ["a", " ", "b", "b"]}, "row 2: model is ' ', which is no name"),
         ({"model": ["a", "b", None, "b"]}, "row 3: model is"),
@@ -80,9 +80,9 @@ def test_a_column_that_is_not_there_is_named_with_its_neighbours(tmp_path: Path)
 
 
 def test_files_that_are_no_logs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(fb.InputError, match=r"must end in \.csv, \.parquet, \.ndjson or \.jsonl, but it is"):
+    with pytest.raises(fb.InputError, match=r"must end in \.csv, .* or \.json, but it is"):
         fb.Empirical.from_log(tmp_path / "log.xlsx")
-    with pytest.raises(fb.InputError, match=r"cannot read '.*none\.csv': No such file"):
+    with pytest.raises(fb.InputError, match=r"cannot read '.*none\.csv': there is no such file"):
         fb.Empirical.from_log(tmp_path / "none.csv")
     for name in ("bad.csv", "bad.parquet", "bad.ndjson"):
         (tmp_path / name).write_bytes(b"")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
+from frugalbandits.errors import StoreUnavailable
 from frugalbandits.service.awaiting import Awaiting
+
+
+def as_is(future):
+    return future
 
 
 def test_results_and_errors_arrive_where_they_belong():
     async def run() -> list[object]:
-        awaiting = Awaiting(asyncio.get_running_loop())
+        awaiting = Awaiting(asyncio.get_running_loop(), 60.0, 1_000)
         submitted: list[Future[int]] = [Future() for _ in range(3)]
-        waits = [awaiting.of(each) for each in submitted]
+        waits = [awaiting.of(partial(as_is, each)) for each in submitted]
         with ThreadPoolExecutor(1) as thread:
             thread.submit(submitted[1].set_result, 11)
             thread.submit(submitted[0].set_exception, ValueError("broken"))
@@ -38,8 +44,8 @@ def test_a_group_wakes_the_loop_up_once():
 
         loop.call_soon_threadsafe = counted
         submitted: list[Future[int]] = [Future() for _ in range(100)]
-        awaiting = Awaiting(loop)
-        waits = [awaiting.of(each) for each in submitted]
+        awaiting = Awaiting(loop, 60.0, 1_000)
+        waits = [awaiting.of(partial(as_is, each)) for each in submitted]
         # The loop is busy meanwhile: this coroutine does not give way before the last one is done.
         for number, each in enumerate(submitted):
             each.set_result(number)
@@ -51,9 +57,9 @@ def test_a_group_wakes_the_loop_up_once():
 
 def test_who_gives_up_has_nothing_written_if_it_is_not_too_late():
     async def run() -> None:
-        awaiting = Awaiting(asyncio.get_running_loop())
+        awaiting = Awaiting(asyncio.get_running_loop(), 60.0, 1_000)
         early, late = Future(), Future()
-        waits = [awaiting.of(early), awaiting.of(late)]
+        waits = [awaiting.of(lambda: early), awaiting.of(lambda: late)]
         late.set_running_or_notify_cancel()
         for each in waits:
             each.cancel()
@@ -69,12 +75,50 @@ def test_who_gives_up_has_nothing_written_if_it_is_not_too_late():
 
 def test_what_was_cancelled_before_it_was_written_is_cancelled_for_who_waits():
     async def run() -> None:
-        awaiting = Awaiting(asyncio.get_running_loop())
+        awaiting = Awaiting(asyncio.get_running_loop(), 60.0, 1_000)
         submitted: Future[int] = Future()
-        waits = awaiting.of(submitted)
+        waits = awaiting.of(lambda: submitted)
         submitted.cancel()
         submitted.set_running_or_notify_cancel()
         with pytest.raises(asyncio.CancelledError):
             await waits
+
+    asyncio.run(run())
+
+
+def test_what_takes_too_long_fails_and_says_whether_it_was_begun():
+    async def run() -> None:
+        awaiting = Awaiting(asyncio.get_running_loop(), 0.05, 1_000)
+        begun, queued = Future(), Future()
+        begun.set_running_or_notify_cancel()
+        waits = [awaiting.of(lambda: begun), awaiting.of(lambda: queued)]
+        with pytest.raises(StoreUnavailable, match=r"within 0\.05 s; whether it was written is not known"):
+            await waits[0]
+        with pytest.raises(StoreUnavailable, match="nothing was written"):
+            await waits[1]
+        assert queued.cancelled()
+        # While the thread is busy with it, what is new is refused at once, and not even submitted.
+        with pytest.raises(StoreUnavailable, match="has not answered"):
+            awaiting.of(lambda: pytest.fail("it was submitted"))
+        begun.set_result(1)
+        late: Future[int] = Future()
+        late.set_result(2)
+        assert await awaiting.of(lambda: late) == 2
+
+    asyncio.run(run())
+
+
+def test_only_so_many_wait():
+    async def run() -> None:
+        awaiting = Awaiting(asyncio.get_running_loop(), 60.0, 2)
+        submitted: list[Future[int]] = [Future() for _ in range(2)]
+        waits = [awaiting.of(partial(as_is, each)) for each in submitted]
+        with pytest.raises(StoreUnavailable, match="2 requests wait"):
+            awaiting.of(lambda: pytest.fail("it was submitted"))
+        for each in submitted:
+            each.set_result(1)
+        await asyncio.gather(*waits)
+        await asyncio.sleep(0)
+        assert await awaiting.of(lambda: submitted[0]) == 1
 
     asyncio.run(run())

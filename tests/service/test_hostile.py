@@ -164,9 +164,12 @@ def test_a_body_that_is_too_large(api: Api) -> None:
 
 def test_more_requests_than_a_worker_takes(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CONCURRENCY", 0)
-    answer = api("GET", "/healthz")
+    answer = api("GET", "/v1/sessions")
     problem(answer, 503, "in hand")
     assert answer.headers["retry-after"] == "1"
+    # A probe that is refused has the process restarted, which helps nobody.
+    assert api("GET", "/healthz").status_code == 200
+    assert api("GET", "/readyz").status_code == 200
 
 
 def test_a_store_that_cannot_be_reached(api: Api) -> None:

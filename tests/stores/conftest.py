@@ -24,6 +24,7 @@ CLOCKS = (
     "core.session.handing",
     "stores.contextual_session",
     "stores.following",
+    "stores.identity",
     "stores.session",
 )
 

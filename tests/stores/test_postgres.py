@@ -10,8 +10,9 @@ import pytest
 
 from frugalbandits.errors import InputError, StoreUnavailable
 from frugalbandits.stores import open_store, schema
-from frugalbandits.stores.postgres import PostgresStore, _Link
-from store_harness import fact, in_threads
+from frugalbandits.stores.postgres import PostgresStore
+from frugalbandits.stores.postgres_connection import Link
+from store_harness import eventually, fact, in_threads
 
 
 @pytest.fixture
@@ -160,11 +161,48 @@ def test_a_writer_waits_for_the_lock_of_another_and_sees_what_it_wrote(url):
         assert [(outcome.what, outcome.entry.seq) for outcome in told] == [("same", 2), ("new", 3)]
 
 
-def test_a_lock_that_is_never_given_back_is_told(url, monkeypatch):
-    monkeypatch.setattr(
-        "frugalbandits.stores.postgres._SETTINGS", "SELECT set_config('lock_timeout', '200ms', false)"
-    )
-    with PostgresStore(url) as store, psycopg.connect(url) as other:
+def test_a_database_that_says_nothing_is_given_up(server, url):
+    with PostgresStore(url, patience=0.2) as store:
+        store.append("s", [fact("a")])
+        assert [entry.fact.key for entry in store.read("s")] == ["a"]
+        with server.paused():
+            # By now the database would have said that it takes too long, if it could.
+            for call in (lambda: store.append("s", [fact("b")]), lambda: store.read("s"), store.probe):
+                with pytest.raises(StoreUnavailable, match=r"has not answered for|timeout"):
+                    call()
+        eventually(lambda: _works(store.probe))
+        assert [outcome.what for outcome in store.append("s", [fact("a"), fact("c")])] == ["same", "new"]
+
+
+def _works(call):
+    try:
+        call()
+    except StoreUnavailable:
+        return False
+    return True
+
+
+def test_a_store_that_cannot_be_written_to_does_not_keep_those_who_close_it_waiting(server, url):
+    store = PostgresStore(url, patience=0.2)
+    with server.paused():
+        waiting = [store.submit(f"s{number}", [fact("a")]) for number in range(3)]
+        eventually(lambda: waiting[0].running())
+        later = [store.submit("s", [fact(f"k{number}")]) for number in range(5_000)]  # several groups
+        store.close()
+        for each in [*waiting, *later]:
+            assert isinstance(each.exception(0), StoreUnavailable)
+
+
+def test_a_statement_that_takes_too_long_is_told(url):
+    with (
+        PostgresStore(url, patience=0.2) as store,
+        pytest.raises(StoreUnavailable, match="statement timeout"),
+    ):
+        store._rows("SELECT pg_sleep(%s)", (10,))
+
+
+def test_a_lock_that_is_never_given_back_is_told(url):
+    with PostgresStore(url, patience=0.3) as store, psycopg.connect(url) as other:
         store.append("s", [fact("a")])
         other.execute("SELECT id FROM frugal_sessions FOR UPDATE").fetchone()
         with pytest.raises(StoreUnavailable, match="lock timeout"):
@@ -193,8 +231,8 @@ def test_a_database_that_is_away_is_not_asked_in_a_hurry(monkeypatch):
         tried.append(time.monotonic())
         raise psycopg.OperationalError("away")
 
-    monkeypatch.setattr(psycopg, "connect", refuse)
-    link = _Link({}, "there")
+    monkeypatch.setattr(psycopg.Connection, "connect", refuse)
+    link = Link({}, "there", patience=1.0)
     until = time.monotonic() + 1.0
     while time.monotonic() < until:
         with pytest.raises(StoreUnavailable, match="away"):

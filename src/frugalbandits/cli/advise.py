@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from frugalbandits.cli.columns import CostColumn, LogFormat, OptionColumn, RewardColumn
 from frugalbandits.cli.common import (
     INTERRUPTED,
     AsJson,
@@ -58,10 +59,14 @@ def advise(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Past decisions, for options without a guess: .csv, .parquet or .ndjson, with the columns "
-            "option, reward and, without --cost, cost.",
+            help="Past decisions, for options without a guess: .csv, .parquet, .ndjson or .json, with the "
+            "columns option, reward and, without --cost, cost.",
         ),
     ] = None,
+    option_column: OptionColumn = None,
+    reward_column: RewardColumn = None,
+    cost_column: CostColumn = None,
+    format: LogFormat = "auto",
     alpha: Annotated[float | None, alpha_option("this or --quality is needed.")] = None,
     quality: Annotated[str | None, quality_option("")] = None,
     volume: Annotated[
@@ -112,6 +117,7 @@ def advise(
         raise InputError(f"--alpha {alpha:g} and --quality {quality} both say what is good enough: give one")
     if alpha is None and quality is None:
         raise InputError("say what is good enough: give --alpha or --quality")
+    _check_columns(log, option_column=option_column, reward_column=reward_column, cost_column=cost_column)
     case = case_of(
         _pairs("--cost", cost or [], _number) or None,
         volume,
@@ -119,12 +125,13 @@ def advise(
         quality,
         _pairs("--guess", guess or [], _guess),
         log,
-        ("option", "reward", "cost"),
+        (option_column or "option", reward_column or "reward", cost_column or "cost"),
         days,
         now,
         "wanted" if feedback == "wanted" else _number("--feedback", feedback),
         judge_price,
         worth,
+        format,
     )
     if not isinstance(case.quality, RelativeToBest):
         chosen = chosen_policies(policy or list(POLICIES), any_bar=True)
@@ -139,6 +146,13 @@ def advise(
     console.print(advice_report(advice, console.width))
     if written:
         console.print(f"\nwritten: {', '.join(map(str, written))}", soft_wrap=True)
+
+
+def _check_columns(log: Path | None, **columns: str | None) -> None:
+    """Refuse names of columns where there is no log that has them."""
+    for name, column in columns.items():
+        if column is not None and log is None:
+            raise InputError(f"--{name.replace('_', '-')} {column} names a column of a log: give --log")
 
 
 def _pairs(option: str, given: Sequence[str], parse: Any) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from frugalbandits.cli import kept, serving, tokens, what_to_install
+from frugalbandits.cli import backup, kept, serving, tokens, what_to_install
 from frugalbandits.cli.application import NotInstalled, app
 
-__all__ = ["LAB", "app", "kept", "serving", "stand_in", "tokens"]
+__all__ = ["LAB", "app", "backup", "kept", "serving", "stand_in", "tokens"]
 
 #: The commands of the lab.
 LAB = (

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import frugalbandits as fb
+from frugalbandits.cli.columns import CostColumn, LogFormat, OptionColumn, RewardColumn, column_option
 from frugalbandits.cli.common import (
     INTERRUPTED,
     AsJson,
@@ -33,16 +34,19 @@ __all__ = ["replay"]
 _FILES = ("replay.csv", "replay.svg", "replay.png")
 
 
-def _column(text: str) -> Any:
-    return typer.Option(metavar="COLUMN", help=text)
-
-
 @app.command(
-    epilog="Looking at requests: frugal replay table.csv --alpha 0.05 --context task --features 'x*'\n\n"
+    epilog="Looking at requests: frugal replay table.csv --alpha 0.05 --context-column task --features 'x*'"
+    "\n\n"
+    "An export of LiteLLM: frugal replay spend.jsonl --alpha 0.1 --reward-column metadata.score\n\n"
     "Example: frugal replay requests.csv --alpha 0.1 --policy etc-cs"
 )
 def replay(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="A table: .csv, .parquet, .ndjson or .jsonl.")],
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG", help="A table or an export: .csv, .tsv, .parquet, .ndjson, .jsonl or .json."
+        ),
+    ],
     alpha: Annotated[float | None, alpha_option("this, or --quality, must be given.")] = None,
     quality: Annotated[str | None, quality_option("")] = None,
     policy: Annotated[
@@ -54,27 +58,29 @@ def replay(
             "dual-cof where something is known of requests.",
         ),
     ] = None,
-    option: Annotated[str | None, _column("The option that was used. Default: option.")] = None,
-    reward: Annotated[
-        str | None,
-        _column("How good it was, in [0, 1]. Default: reward. In a full table: what comes before ':NAME'."),
+    option_column: OptionColumn = None,
+    reward_column: RewardColumn = None,
+    cost_column: CostColumn = None,
+    time_column: Annotated[
+        str | None, column_option("time", "When; rows are put in this order. Default: time, if it is there.")
     ] = None,
-    cost: Annotated[str | None, _column("What it cost. Default: cost; in a full table as --reward.")] = None,
-    time: Annotated[
-        str | None, _column("When; rows are put in this order. Default: time, if it is there.")
-    ] = None,
-    request: Annotated[
+    request_column: Annotated[
         str | None,
-        _column(
-            "Which request, for a full table with a row for each option. Default: request, if it is there."
+        column_option(
+            "request",
+            "Which request, for a full table with a row for each option. Default: request, if it is there.",
         ),
     ] = None,
-    propensity: Annotated[
+    propensity_column: Annotated[
         str | None,
-        _column("The probability with which the option was chosen. Default: propensity, if it is there."),
+        column_option(
+            "propensity",
+            "The probability with which the option was chosen. Default: propensity, if it is there.",
+        ),
     ] = None,
-    context: Annotated[
-        str | None, _column("The kind of the request, its segment. Default: context, if it is there.")
+    context_column: Annotated[
+        str | None,
+        column_option("context", "The kind of the request, its segment. Default: context, if it is there."),
     ] = None,
     features: Annotated[
         list[str] | None,
@@ -85,7 +91,10 @@ def replay(
         ),
     ] = None,
     text: Annotated[
-        str | None, _column("The text of the request, hashed into 32 features; in place of --features.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="The text of the request, hashed into 32 features; in place of --features."
+        ),
     ] = None,
     among: Annotated[
         list[str] | None,
@@ -104,9 +113,26 @@ def replay(
             "same. auto: full for a full table, weights where there are propensities, resample otherwise.",
         ),
     ] = "auto",
+    random_assignment: Annotated[
+        bool,
+        typer.Option(
+            "--random-assignment",
+            help="Say that options were assigned at random, whatever the request; refused where a test "
+            "speaks against it.",
+        ),
+    ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Refuse a log that does not identify what options would have given: no full table, no "
+            "propensities and no random assignment.",
+        ),
+    ] = False,
+    format: LogFormat = "auto",
     requests: Annotated[
         int | None,
-        whole(1, "Requests of each run, by resample and weights. Default: as many as the log has."),
+        whole(1, "Requests of each run, by resample and weights. Default: as many as the log has judged."),
     ] = None,
     resamples: Annotated[
         int | None,
@@ -127,9 +153,10 @@ def replay(
     A log has a row a request: the option that was used, how good that was and what it cost. A full table has
     all options of each request: columns reward:NAME and cost:NAME, or a row for each request and option.
     Beside the policies stand what happened, the cheapest option that is good enough, and each option alone.
-    With --context, --features or --text, policies that look at the request are replayed on a full table as
-    well (dual-cof), beside the best rules that do; on a log only by --estimator reject. Intervals, what they
-    assume, drift and what is not known are said.
+    A row without a reward was not judged, and counts for costs alone. Columns may be nested fields, as
+    metadata.score. With --context-column, --features or --text, policies that look at the request are
+    replayed on a full table as well (dual-cof), beside the best rules that do; on a log only by --estimator
+    reject. Intervals, what they assume, drift and what is not known are said.
     """
     bar = check_quality(alpha, quality)
     names = None
@@ -142,17 +169,20 @@ def replay(
             log,
             policies=names,
             quality=bar,
-            option=option,
-            reward=reward,
-            cost=cost,
-            time=time,
-            request=request,
-            propensity=propensity,
-            context=context,
+            option=option_column,
+            reward=reward_column,
+            cost=cost_column,
+            time=time_column,
+            request=request_column,
+            propensity=propensity_column,
+            context=context_column,
             features=features,
             text=text,
             among=among,
             estimator=estimator,
+            random_assignment=random_assignment,
+            strict=strict,
+            format=format,
             requests=requests,
             resamples=resamples,
             seed=seed,

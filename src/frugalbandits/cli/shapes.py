@@ -289,8 +289,11 @@ def replay_shape(replay: Replay) -> dict[str, Any]:
     return {
         "log": replay.source,
         "requests": replay.requests,
+        "judged": replay.judged,
         "horizon": replay.horizon,
         **_bar(problem.quality),
+        "identified": replay.identified,
+        "identification": replay.identification or None,
         "estimator": replay.estimator,
         "method": replay.method,
         "assumes": replay.assumes,
@@ -306,6 +309,7 @@ def replay_shape(replay: Replay) -> dict[str, Any]:
                 "mean": problem.means[arm],
                 "cost": problem.costs[arm],
                 "feasible": problem.feasible[arm],
+                "quality_bounds": (replay.quality_bounds or {}).get(problem.names[arm]),
             }
             for arm in problem.order.tolist()
         ],

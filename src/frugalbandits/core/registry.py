@@ -1,13 +1,17 @@
 """The registry: policies by name, with titles, and with settings in one word: ``glr-cof:tolerance=0.02``.
 
-A new policy is one module or package in `core.policies` and one line here.
+A new policy is one module or package in `core.policies` and one line here. An installed package brings its
+own by entry points of the group `frugalbandits.policies`, each of which names a policy with its settings, or
+a class of policies. They are looked for when a name is not known or all are listed, and loaded one by one.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
-from typing import Any, NamedTuple
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frugalbandits.core.contract import Policy
 from frugalbandits.core.policies.cof import COF
@@ -23,7 +27,13 @@ from frugalbandits.core.policies.ucb_cs_window import WindowUCBCS
 from frugalbandits.core.policies.voi_cs import VOICS
 from frugalbandits.errors import InputError, unknown_name
 
-__all__ = ["policies", "policy_title", "register", "resolve"]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["GROUP", "policies", "policy_title", "register", "resolve"]
+
+#: The group of entry points by which an installed package brings policies.
+GROUP = "frugalbandits.policies"
 
 
 class _Entry(NamedTuple):
@@ -35,7 +45,10 @@ _REGISTRY: dict[str, _Entry] = {}
 
 
 def register(name: str, policy: Policy, title: str | None = None) -> None:
-    """Make a policy available under a name, to `simulate`, `Session` and the command line.
+    """Make a policy available under a name, to `simulate` and `Session` in this process.
+
+    A package that is to bring a policy to every process, the command line included, declares an entry point
+    of the group ``frugalbandits.policies``.
 
     Parameters
     ----------
@@ -100,6 +113,7 @@ def policies(moving: bool | None = None, over: str | None = None) -> tuple[str, 
     >>> policies(over="queries")
     ('mix-cs',)
     """
+    _load_all()
     return tuple(
         name
         for name, (policy, _) in _REGISTRY.items()
@@ -136,11 +150,48 @@ def resolve(policy: str | Policy) -> Policy:
         return policy
     if isinstance(policy, str):
         name, colon, settings = policy.partition(":")
+        if name not in _REGISTRY and name in _entry_points():
+            _load(_entry_points()[name])
         if name not in _REGISTRY:
-            raise unknown_name("policy", name, _REGISTRY)
+            raise unknown_name("policy", name, (*_REGISTRY, *_entry_points()))
         known = _REGISTRY[name].policy
         return _with_settings(known, name, settings) if colon else known
     raise InputError(f"a policy is a registered name or a Policy, but this is {policy!r}")
+
+
+@functools.cache
+def _entry_points() -> dict[str, EntryPoint]:
+    """Return the entry points of installed packages by name; a policy of ours keeps its name."""
+    from importlib import metadata
+
+    return {found.name: found for found in metadata.entry_points(group=GROUP) if found.name not in _REGISTRY}
+
+
+def _load(found: EntryPoint) -> None:
+    """Register the policy of an entry point, or raise an error that names it."""
+    package = "" if found.dist is None else f" of the package {found.dist.name!r}"
+    where = f"the policy {found.name!r}{package} ({found.value!r}, an entry point of the group {GROUP!r})"
+    try:
+        given = found.load()
+        policy = given() if isinstance(given, type) else given
+    except Exception as error:
+        raise InputError(f"cannot load {where}: {type(error).__name__}: {error}") from error
+    if not isinstance(policy, Policy):
+        raise InputError(f"cannot load {where}: it is no Policy, but {policy!r}")
+    # The module may have registered it by its name itself.
+    if found.name not in _REGISTRY:
+        register(found.name, policy)
+
+
+@functools.cache
+def _load_all() -> None:
+    """Load what installed packages bring; a broken one is left out with a warning, and the others stay."""
+    for found in _entry_points().values():
+        if found.name not in _REGISTRY:
+            try:
+                _load(found)
+            except InputError as error:
+                warnings.warn(str(error), RuntimeWarning, stacklevel=3)
 
 
 def _with_settings(policy: Policy, name: str, settings: str) -> Policy:

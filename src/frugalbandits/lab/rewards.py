@@ -152,9 +152,10 @@ class Empirical(RewardModel):
         Parameters
         ----------
         path
-            A .csv, .parquet or .ndjson (.jsonl) file.
+            A .csv, .parquet, .ndjson (.jsonl) or .json file.
         option, reward
-            The columns of the option's name and of the reward, in [0, 1].
+            The columns of the option's name and of the reward, in [0, 1]. A row without a reward was not
+            judged, and counts for costs alone.
         cost
             The column of what a decision cost, if there is one. Its means are `costs`, and the costs of
             `problem` where none are given.
@@ -172,6 +173,9 @@ class Empirical(RewardModel):
         [0.3, 3.0]
         """
         rewards, costs = read_log(path, option, reward, cost)
+        for name, observed in rewards.items():
+            if not len(observed):
+                raise InputError(f"{str(path)!r}: no row of {name!r} has a reward in the column {reward!r}")
         made = cls(rewards)
         made.costs = None if costs is None else tuple(costs)
         return made

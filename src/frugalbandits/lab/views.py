@@ -175,6 +175,7 @@ def _(replay: Replay) -> str:
     caption = (
         f"{replay.source}, {counted(replay.horizon, 'request')}, {replay.quality.short}, estimator "
         f"{replay.estimator}: mean [95% interval] a request, saving against {replay.against}"
+        f"{'' if replay.identified else f' ({replay.identification})'}"
     )
     found = _table(caption, ("", "spend", "quality", "saving", "reaches the bar"), rows)
     doubts = _table("To mind", ("",), [[words] for words in replay.warnings])

@@ -13,9 +13,10 @@ import threading
 import time
 from typing import NamedTuple
 
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, LogDiverged
 from frugalbandits.stores.contract import CONFLICT, Entry, Fact, Store, body_of
 from frugalbandits.stores.following import SERVER, check_session_name
+from frugalbandits.stores.log_reader import read_after
 
 __all__ = ["ADMIN", "NOBODY", "READER", "ROLES", "WRITER", "Access", "Holder", "add_token", "revoke_token"]
 
@@ -56,7 +57,8 @@ class Access:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._seen = 0
+        self._seen, self._seen_key = 0, ""
+        self._closed = False
         self._by_digest: dict[str, Holder] = {}
         self._digests: dict[str, str] = {}  # the newest of each name
         self.all: dict[tuple[str, int], Holder] = {}
@@ -64,16 +66,23 @@ class Access:
     @property
     def open(self) -> bool:
         """Whether there never was a token; once there was, nobody gets in without, revoked or not."""
-        return not self.all
+        return not self.all and not self._closed
 
     def refresh(self) -> None:
         """Read what is new; may be called by any thread."""
         with self._lock:
             while True:
-                entries = self._store.read(SERVER, self._seen, _PAGE)
+                try:
+                    entries = read_after(self._store, SERVER, self._seen, self._seen_key, _PAGE)
+                except LogDiverged:
+                    # After a failover or a restore. What was closed stays closed, whatever the log has lost.
+                    self._closed = self._closed or bool(self.all)
+                    self._seen, self._seen_key = 0, ""
+                    self._by_digest, self._digests, self.all = {}, {}, {}
+                    continue
                 for entry in entries:
                     self._take(entry)
-                    self._seen = entry.seq
+                    self._seen, self._seen_key = entry.seq, entry.fact.key
                 if len(entries) < _PAGE:
                     return
 

@@ -12,10 +12,11 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from frugalbandits._version import __version__
-from frugalbandits.errors import StoreUnavailable
+from frugalbandits.errors import InputError, StoreUnavailable
 from frugalbandits.service import batch, decisions, options, pages, probes, sessions
 from frugalbandits.service.access import NOBODY, Access, Holder
 from frugalbandits.service.contract import contract_route
@@ -23,8 +24,11 @@ from frugalbandits.service.hub import Hub
 from frugalbandits.service.logs import logger
 from frugalbandits.service.metrics import Metrics
 from frugalbandits.service.problems import MEDIA_TYPE, Problem
+from frugalbandits.service.rate_limits import RateLimits
+from frugalbandits.service.readiness import Readiness
 from frugalbandits.service.routing import add_route
 from frugalbandits.service.settings import LOOPBACK, Settings
+from frugalbandits.service.store_threads import StoreThreads, answered_within
 from frugalbandits.service.views import Standby
 from frugalbandits.service.wire import Wire
 from frugalbandits.stores.contract import Store
@@ -32,7 +36,13 @@ from frugalbandits.stores.contract import Store
 __all__ = ["Service", "create_app"]
 
 REFRESH = 1.0  # seconds between two looks at the tokens
+CLOSE = 5.0  # seconds that the store has to close in when the service ends
+_PAUSE = 1.0  # seconds until the sessions are listed again, where that failed
 _MISS = 0.25  # seconds between two looks because somebody had an unknown one
+#: Headers by which a proxy says that it passes on somebody's request; beside all that begin x-forwarded-.
+_FORWARDED = frozenset(
+    {b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip"}
+)
 _WORDS = {1: "reader", 2: "writer", 3: "admin"}
 
 
@@ -41,20 +51,25 @@ class Service:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.settings = settings
-        self.hub = Hub(store)
+        self.hub = Hub(store, settings.store_patience)
         self.access = Access(store)
         self.access.refresh()
         self.metrics = Metrics(self.hub)
+        self.readiness = Readiness(self.hub)
+        self.rates = RateLimits(settings.rate_limit, settings.rate_burst)
         self.standby = Standby()
         self.slow: dict[str, int] = {}  # sessions that take long to plan, and how often they were quick since
         self.log = logger()
         self._tasks: list[asyncio.Task[None]] = []
         self._missed = float("-inf")
+        self._refreshing: asyncio.Future[None] | None = None
 
     async def admit(self, headers: dict[bytes, bytes], role: int) -> Holder:
         """Return who asks, or refuse."""
         if self.access.open:
             _check_local(headers)
+            if role:
+                self.rates.take(NOBODY.name)
             return NOBODY
         if role == 0:
             return NOBODY
@@ -66,14 +81,29 @@ class Service:
         if holder is None and time.monotonic() - self._missed > _MISS:
             # It may have been made just now.
             self._missed = time.monotonic()
-            await asyncio.to_thread(self.access.refresh)
-            holder = self.access.holder(token)
+            if self._refreshing is not None:
+                await self.refresh()  # which may have read too early
+                holder = self.access.holder(token)
+            if holder is None:
+                await self.refresh()
+                holder = self.access.holder(token)
         if holder is None:
             raise _unauthorised("the token is not known here, or was revoked")
         if holder.role < role:
             needed = f"a token of the role {_WORDS[role]} is needed"
             raise Problem(403, "forbidden", f"{needed}, and {holder.name!r} is a {holder.role_name}")
+        self.rates.take(holder.name)
         return holder
+
+    async def refresh(self) -> None:
+        """Read which tokens are new; one at a time, and whoever comes meanwhile waits for the same."""
+        if self._refreshing is None:
+            self._refreshing = self.hub.begin(self.access.refresh)
+            self._refreshing.add_done_callback(self._refreshed)
+        await self.hub.within(self._refreshing)
+
+    def _refreshed(self, _: object) -> None:
+        self._refreshing = None
 
     def report(self, scope: Scope, error: Exception) -> None:
         """Log what nobody foresaw."""
@@ -84,27 +114,56 @@ class Service:
         self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._open_all())]
 
     async def _watch(self) -> None:
+        failing = ""
         while True:
             await asyncio.sleep(REFRESH)
-            with contextlib.suppress(StoreUnavailable):
-                await asyncio.to_thread(self.access.refresh)
+            try:
+                await self.refresh()
+                failing = ""
+            except Exception as error:
+                # Tokens that were read hold, and it is tried again. The same trouble is logged once.
+                if repr(error) != failing:
+                    failing = repr(error)
+                    self._warn("could not read the tokens; tried again", error)
 
     async def _open_all(self) -> None:
-        try:
-            await self.hub.open_all()
-        except StoreUnavailable as error:
-            self.log.warning("sessions will be opened when they are asked for", why=str(error))
+        while True:
+            try:
+                await self.hub.open_all()
+                return
+            except Exception as error:
+                self._warn("could not list the sessions; tried again", error)
+                await asyncio.sleep(_PAUSE)
+
+    def _warn(self, event: str, error: Exception) -> None:
+        foreseen = isinstance(error, StoreUnavailable | InputError)
+        self.log.warning(event, why=str(error), exc_info=None if foreseen else error)
 
     async def stop(self) -> None:
-        """End everything: what was handed out last is said, and the store let go of."""
+        """End everything: write the last counts of decisions, close the store, but do not wait for ever."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.to_thread(self.hub.close)
+        try:
+            # A thread of its own: all others may wait for a store that hangs.
+            await answered_within(CLOSE, StoreThreads(1, 1).run(self.hub.close))
+        except StoreUnavailable as error:
+            self.log.error(
+                "the store was not closed: the last counts of decisions may be lost", why=str(error)
+            )
 
 
 def _check_local(headers: dict[bytes, bytes]) -> None:
-    """Refuse a browser that another site has sent here: without tokens, only this machine is let in."""
+    """Refuse whoever is not on this machine: a proxy's clients, and a browser that another site sent here."""
+    passed_on = [name for name in headers if name in _FORWARDED or name.startswith(b"x-forwarded-")]
+    if passed_on:
+        header = passed_on[0][:100].decode("latin-1")
+        raise Problem(
+            403,
+            "forbidden",
+            f"without tokens only this machine is let in, but {header} says that a proxy passed the request "
+            "on: make a token with `frugal token add NAME --role admin`",
+        )
     host = headers.get(b"host", b"").decode("latin-1")
     if _name_in(f"//{host}") not in LOOPBACK:
         raise Problem(403, "forbidden", f"without tokens only this machine is let in, not {host[:100]!r}")
@@ -171,9 +230,22 @@ async def _no_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     words = {404: "there is nothing at this address", 405: "this address does not know the method"}
     problem = Problem(error.status_code, "route", words.get(error.status_code, str(error.detail)))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # Starlette names the methods of the first route of that address, and there may be several.
+        headers["Allow"] = ", ".join(_methods(request))
     return Response(
         problem.answer(request.scope["path"]).body,
         error.status_code,
-        headers=error.headers,
+        headers=headers,
         media_type=MEDIA_TYPE.decode(),
     )
+
+
+def _methods(request: Request) -> list[str]:
+    """Return all methods that an address knows."""
+    found: set[str] = set()
+    for route in request.app.router.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE:
+            found |= route.methods or set()
+    return sorted(found)

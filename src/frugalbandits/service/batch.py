@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+from frugalbandits.service import limits
 from frugalbandits.service.access import WRITER
 from frugalbandits.service.answers import Answer
 from frugalbandits.service.decisions import asked, author, observed, routed
 from frugalbandits.service.hub import Hub, known_name
 from frugalbandits.service.models import Batch, BatchAsk, BatchForget, BatchObserve, BatchTell
-from frugalbandits.service.problems import problem_of
+from frugalbandits.service.problems import Problem, problem_of
 from frugalbandits.service.routing import Call, Route
 from frugalbandits.service.shapes import BatchResult
 from frugalbandits.stores.contextual_session import StoredContextualSession
@@ -37,6 +38,7 @@ async def batch(call: Call, body: Batch) -> Answer:
 
     What is told is submitted before anything is waited for. One item of a wrong form spoils the whole.
     """
+    _check_sum(call, body)
     results: list[bytes] = [_DONE] * len(body)
     told: list[_Told] = []
     for place, item in enumerate(body):
@@ -57,6 +59,20 @@ async def batch(call: Call, body: Batch) -> Answer:
     return Answer(200, b"[%b]" % b",".join(results))
 
 
+def _check_sum(call: Call, body: Batch) -> None:
+    """Refuse a batch that asks for too many decisions, and count what it is worth."""
+    decisions = sum(item.count or 1 for item in body if isinstance(item, BatchAsk))
+    if decisions > limits.COUNT:
+        raise Problem(
+            422,
+            "too-many",
+            f"a request may ask for {limits.COUNT:,} decisions, but the items of this one ask for "
+            f"{decisions:,} together",
+        )
+    others = sum(not isinstance(item, BatchAsk) for item in body)
+    call.service.rates.charge(call.who.name, decisions + others - 1)
+
+
 async def _named(call: Call, name: str) -> Stored:
     call.note(name)
     found = call.service.hub.sessions.get(name)
@@ -69,6 +85,7 @@ async def _drafted(call: Call, place: int, item: BatchTell | BatchForget | Batch
         return _Told(place, session, observed(session, item, author(call.who, item.source)))
     session = await call.service.hub.of_decision(item.id)
     call.note(session.name)
+    await call.service.hub.catch_up_with(session, item.id)
     if isinstance(item, BatchForget):
         return _Told(place, session, session.draft_forget(item.id, call.who.name))
     by = author(call.who, item.source)

@@ -46,11 +46,15 @@ async def ask(call: Call, name: SessionName, body: Ask | None = None) -> Answer:
     """
     call.note(name)
     session = call.service.hub.sessions.get(name) or await call.service.hub.session(known_name(name))
+    if body is not None and body.count is not None:
+        call.service.rates.charge(call.who.name, body.count - 1)
     return Answer(201, await asked(call, session, body or _NOTHING_ASKED))
 
 
 async def asked(call: Call, session: Stored, ask: Ask) -> bytes:
     """Return decisions as JSON; those that look at a query are in the log by then."""
+    if ask.after is not None:
+        await call.service.hub.catch_up_with(session, ask.after)
     if isinstance(session, StoredContextualSession):
         facts, told = await routed(call, session, ask)
         session.settle(await call.service.hub.submit(session, facts))
@@ -149,6 +153,7 @@ async def tell(call: Call, id: DecisionId, body: Feedback) -> Answer:
     hub = call.service.hub
     session = await hub.of_decision(id)
     call.note(session.name)
+    await hub.catch_up_with(session, id)
     facts = session.draft_tell(id, body.reward, body.cost, author(call.who, body.source))
     session.settle(await hub.submit(session, facts))
     call.service.metrics.told(session.name, facts[0])
@@ -160,6 +165,7 @@ async def forget(call: Call, id: DecisionId) -> Answer:
     hub = call.service.hub
     session = await hub.of_decision(id)
     call.note(session.name)
+    await hub.catch_up_with(session, id)
     session.settle(await hub.submit(session, session.draft_forget(id, call.who.name)))
     return NOTHING
 

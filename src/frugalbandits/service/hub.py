@@ -10,8 +10,10 @@ from typing import TypeVar
 from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
 from frugalbandits.errors import StoreUnavailable, UnknownDecision, UnknownSession
+from frugalbandits.service import limits
 from frugalbandits.service.awaiting import Awaiting
 from frugalbandits.service.logs import logger
+from frugalbandits.service.store_threads import StoreThreads, answered_within
 from frugalbandits.stores.contract import Fact, Outcome, Store
 from frugalbandits.stores.following import check_session_name, secret_of
 from frugalbandits.stores.keeping import keeper_of
@@ -25,14 +27,25 @@ __all__ = ["Hub"]
 LOOK_EVERY = 0.2
 #: Seconds until a session that could not be opened is tried again: reading its log may take a while.
 RETRY_AFTER = 2.0
+_PAUSE = 1.0  # seconds until the next session is opened ahead, where the store did not answer
 _Found = TypeVar("_Found")
 
 
 class Hub:
-    """Sessions of one store; all of it is for the one event loop of a worker."""
+    """Sessions of one store; all of it is for the one event loop of a worker.
 
-    def __init__(self, store: Store) -> None:
+    Parameters
+    ----------
+    store
+        Where they are kept.
+    patience
+        So many seconds a request waits for the store; then it fails with `StoreUnavailable`.
+    """
+
+    def __init__(self, store: Store, patience: float = limits.STORE_PATIENCE) -> None:
         self.store = store
+        self._patience = patience
+        self._threads = StoreThreads(limits.STORE_THREADS, limits.STORE_QUEUE)
         self.secret = secret_of(store)
         self.sessions: dict[str, Stored] = {}
         self._opening: dict[str, asyncio.Task[Stored]] = {}
@@ -60,7 +73,8 @@ class Hub:
         if failed is not None and time.monotonic() < failed[0] + RETRY_AFTER:
             raise failed[1].with_traceback(None)
         try:
-            found = await asyncio.to_thread(open_session, self.store, known_name(name))
+            known = known_name(name)
+            found = await self._threads.run(lambda: open_session(self.store, known))
         except (UnknownSession, StoreUnavailable):
             self._unopened.pop(name, None)
             raise
@@ -79,13 +93,24 @@ class Hub:
     ) -> tuple[Stored, bool]:
         """Keep a session under a name; tell whether it is new."""
         check_session_name(name)
-        found, new = await asyncio.to_thread(keep_session, self.store, name, session, by, on_difference)
+        return await answered_within(self._patience, self._create(name, session, by, on_difference))
+
+    async def _create(
+        self, name: str, session: Session | ContextualSession, by: str, on_difference: str
+    ) -> tuple[Stored, bool]:
+        found, new = await self._threads.run(
+            lambda: keep_session(self.store, name, session, by, on_difference)
+        )
         # One copy of a session is enough: the one that is open stays.
-        kept = await self._once(name, lambda: _ready(found))
+        kept: Stored | None = None
+        try:
+            kept = await self._once(name, lambda: _ready(found))
+        finally:
+            if kept is not found:
+                await self._threads.run(found.close)
         if kept is not found:
-            await asyncio.to_thread(found.close)
             # The price list may have changed options in the other copy.
-            await asyncio.to_thread(kept.catch_up)
+            await self._threads.run(kept.catch_up)
         return kept, new
 
     async def _once(self, name: str, make: Callable[[], Awaitable[Stored]]) -> Stored:
@@ -96,7 +121,7 @@ class Hub:
         task = self._opening.get(name)
         if task is None:
             task = self._opening[name] = asyncio.ensure_future(self._keep(name, make))
-        return await asyncio.shield(task)
+        return await answered_within(self._patience, task)
 
     async def _keep(self, name: str, make: Callable[[], Awaitable[Stored]]) -> Stored:
         try:
@@ -123,9 +148,29 @@ class Hub:
         found = self.sessions.get(name)
         return found if found is not None else await self.session(name)
 
+    async def catch_up_with(self, session: Stored, id_: str) -> None:
+        """Read of options that others have added, where an id is of such an option.
+
+        The session would do so itself, but in the event loop.
+        """
+        if session.is_behind(id_):
+            await self.ask_store(session.catch_up)
+
+    async def ask_store(self, work: Callable[[], _Found]) -> _Found:
+        """Have something done that waits for the store, in a thread; give it up where that takes too long."""
+        return await self.within(self.begin(work))
+
+    def begin(self, work: Callable[[], _Found]) -> asyncio.Future[_Found]:
+        """Have something done that waits for the store, in a thread, however long it takes."""
+        return self._threads.run(work)
+
+    async def within(self, found: Awaitable[_Found]) -> _Found:
+        """Wait for something that the store has to do, as long as a request may."""
+        return await answered_within(self._patience, found)
+
     async def names(self) -> dict[str, int]:
         """Return the names of all sessions, each with the number of its newest entry."""
-        everything = await asyncio.to_thread(self.store.sessions)
+        everything = await self.ask_store(self.store.sessions)
         found = {name: seen for name, seen in everything.items() if not name.startswith("$")}
         for name in found:
             self._marks.setdefault(mark_of(self.secret, name), name)
@@ -151,16 +196,18 @@ class Hub:
     def submit(self, session: Stored, facts: list[Fact]) -> asyncio.Future[list[Outcome]]:
         """Have facts written, together with what others submit meanwhile."""
         if self._awaiting is None:
-            self._awaiting = Awaiting(asyncio.get_running_loop())
-        return self._awaiting.of(self.store.submit(session.name, facts))
+            loop = asyncio.get_running_loop()
+            self._awaiting = Awaiting(loop, self._patience, limits.STORE_WAITING)
+        return self._awaiting.of(lambda: self.store.submit(session.name, facts))
 
     async def open_all(self) -> None:
         """Open every session in turn, so that nobody waits for it later."""
         for name in list(await self.names()):
             try:
                 await self.session(name)
-            except StoreUnavailable:
-                raise
+            except StoreUnavailable as error:
+                logger().warning("a session is opened when it is used", session=name, why=str(error))
+                await asyncio.sleep(_PAUSE)
             except Exception:
                 continue  # `_open` has logged it and keeps the reason; the others are opened all the same
 

@@ -6,8 +6,11 @@ __all__ = [
     "BATCH",
     "BODY",
     "CONCURRENCY",
+    "CONNECTIONS",
     "COUNT",
     "FEATURES",
+    "HEAD",
+    "KEEP_ALIVE",
     "LOG_PAGE",
     "OPTIONS",
     "OPTION_NAME",
@@ -18,13 +21,24 @@ __all__ = [
     "SOURCE",
     "STANDBY",
     "STATE",
+    "STORE_PATIENCE",
+    "STORE_QUEUE",
+    "STORE_THREADS",
+    "STORE_WAITING",
     "TIME_TO_LIVE",
 ]
 
 BODY = 1 << 20  # bytes of a request
 PATIENCE = 10.0  # seconds until the head of a request must have come, and then its body
+HEAD = 1 << 16  # bytes of the head of a request
+KEEP_ALIVE = 20.0  # seconds until a connection that is not used is closed
+CONNECTIONS = 4_000  # of one worker, used or not
 CONCURRENCY = 1_000  # requests that one worker has in hand
-COUNT = 1_000  # decisions in one request
+STORE_PATIENCE = 5.0  # seconds that a request waits for the store
+STORE_WAITING = 800  # requests that wait for a write: the rest is for those that need none
+STORE_THREADS = 8  # that wait for reads of the store
+STORE_QUEUE = 100  # requests that wait for one of them
+COUNT = 1_000  # decisions in one request: also the sum over a batch
 BATCH = 1_000  # items in one request
 OPTIONS = 1_000  # of a session
 OPTION_NAME = 200  # characters

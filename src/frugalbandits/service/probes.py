@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from frugalbandits.errors import StoreUnavailable
 from frugalbandits.service.access import READER
 from frugalbandits.service.answers import Answer, as_json
 from frugalbandits.service.problems import Problem
@@ -13,7 +12,6 @@ from frugalbandits.service.shapes import ReadyShape, StatusShape
 
 __all__ = ["ROUTES", "metrics_route"]
 
-_PATIENCE = 2.0  # seconds that a store may take to answer
 _ALIVE = as_json({"status": "alive"})
 _READY = as_json({"status": "ready"})
 
@@ -24,15 +22,11 @@ async def alive(call: Call) -> Answer:
 
 
 async def ready(call: Call) -> Answer:
-    """Answer, if the store can be reached; say how many sessions do not work while the others do.
+    """Answer, if the store can be written to; say how many sessions do not work while the others do.
 
     Anybody may ask, so no session is named: metrics and the list of sessions do that.
     """
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await asyncio.to_thread(call.service.access.refresh)
-    except TimeoutError:
-        raise StoreUnavailable(f"the store did not answer within {_PATIENCE:g} s") from None
+    await call.service.readiness.check()
     broken = len(call.service.hub.troubles())
     return as_json({"status": "degraded", "broken_sessions": broken}) if broken else _READY
 

@@ -21,7 +21,7 @@ from frugalbandits.errors import (
 )
 from frugalbandits.service.answers import Answer, Header
 
-__all__ = ["MEDIA_TYPE", "Problem", "of_validation", "problem_of"]
+__all__ = ["MEDIA_TYPE", "RETRY_AFTER", "Problem", "of_validation", "problem_of"]
 
 MEDIA_TYPE = b"application/problem+json"
 _WIDEST = 2_000  # characters of what is said

@@ -19,8 +19,9 @@ from typing import Any
 import uvicorn
 
 from frugalbandits.errors import InputError
+from frugalbandits.service import limits
 from frugalbandits.service.access import Access
-from frugalbandits.service.app import create_app
+from frugalbandits.service.app import CLOSE, create_app
 from frugalbandits.service.logs import configure, logger
 from frugalbandits.service.metrics import FOLDER
 from frugalbandits.service.patience import patient_for
@@ -30,6 +31,8 @@ from frugalbandits.stores.opening import open_store
 __all__ = ["serve"]
 
 GRACE = 10  # seconds that requests have to end in
+_MARGIN = 3.0  # seconds beyond all that is waited for after which a process that should end is killed
+_FILES = 200  # that a worker has open beside its connections
 _RESTART = 1.0  # seconds until a worker that died is started again
 _BACKLOG = 2_048
 
@@ -108,7 +111,7 @@ def work(settings: Settings, listening: socket.socket, stop: _Stop) -> None:
     app = create_app(open_store(settings.store), settings)
     config = uvicorn.Config(
         app,
-        http=patient_for(settings.patience),
+        http=patient_for(settings.patience, _connections()),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -116,13 +119,49 @@ def work(settings: Settings, listening: socket.socket, stop: _Stop) -> None:
         server_header=False,
         date_header=True,
         proxy_headers=False,
-        timeout_keep_alive=75,
+        # uvicorn takes any number, though it says int.
+        timeout_keep_alive=settings.keep_alive,  # type: ignore[arg-type]
         timeout_graceful_shutdown=GRACE,
         backlog=_BACKLOG,
     )
-    stop.server = server = uvicorn.Server(config)
+    stop.server = server = _Server(config)
     server.should_exit = stop.asked.is_set()
     server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which ends in any case some time after it was told to."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish the requests in hand, and end."""
+        threading.Thread(target=_end_anyway, daemon=True).start()
+        await super().shutdown(sockets)
+
+
+def _end_anyway() -> None:
+    time.sleep(GRACE + CLOSE + _MARGIN)
+    logger().error("the process did not end by itself, and is ended: something hangs")
+    os._exit(1)
+
+
+def _connections() -> int:
+    """Return how many connections a worker can hold; raise its limit of open files where that is allowed."""
+    if sys.platform == "win32":
+        return limits.CONNECTIONS
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.CONNECTIONS + _FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        if most > soft:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    return (
+        limits.CONNECTIONS
+        if soft == resource.RLIM_INFINITY
+        else max(min(limits.CONNECTIONS, soft - _FILES), 1)
+    )
 
 
 # Several processes.
@@ -170,8 +209,9 @@ class _Crew:
         for process in self.processes:
             if process.pid is not None and process.is_alive():
                 os.kill(process.pid, signal.SIGTERM)
+        until = time.monotonic() + GRACE + CLOSE + 2 * _MARGIN
         for process in self.processes:
-            process.join(GRACE + 10)
+            process.join(max(until - time.monotonic(), 0.1))
             if process.is_alive():
                 process.kill()
                 process.join()

@@ -191,7 +191,8 @@ async def _named(call: Call, name: str) -> Stored:
 async def log(call: Call, name: SessionName, after: AfterEntry = 0, limit: LogSize = 1_000) -> Answer:
     """Return the log of a session: who said what, when."""
     session = await _named(call, name)
-    entries = await asyncio.to_thread(call.service.hub.store.read, session.name, after, limit)
+    hub = call.service.hub
+    entries = await hub.ask_store(lambda: hub.store.read(session.name, after, limit))
     more = entries[-1].seq if len(entries) == limit else None
     return as_json({"entries": [entry_view(each) for each in entries], "next": more})
 

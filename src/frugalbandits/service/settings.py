@@ -38,6 +38,10 @@ class Settings:
     dashboard: bool = True
     metrics_free: bool = False  # whether /metrics is for whoever comes
     patience: float = limits.PATIENCE  # seconds that a slow client has for a head, and for a body
+    store_patience: float = limits.STORE_PATIENCE  # seconds that a request waits for the store
+    keep_alive: float = limits.KEEP_ALIVE  # seconds until a connection that is not used is closed
+    rate_limit: float = 0.0  # requests a second that each token has in each worker; 0: as many as it likes
+    rate_burst: float = 0.0  # requests that it may send at once; 0: those of two seconds
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -48,8 +52,14 @@ class Settings:
             raise InputError(f"port must be from 0 to 65535, but it is {self.port}")
         if not 1 <= self.workers <= 256:
             raise InputError(f"workers must be from 1 to 256, but there are {self.workers}")
-        if not 0 < self.patience <= 3_600:
-            raise InputError(f"patience must be more than 0 and at most 3600 s, but it is {self.patience!r}")
+        for name in ("patience", "store_patience", "keep_alive"):
+            value = getattr(self, name)
+            if not 0 < value <= 3_600:
+                raise InputError(f"{name} must be more than 0 and at most 3600 s, but it is {value!r}")
+        for name in ("rate_limit", "rate_burst"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1e9:
+                raise InputError(f"{name} must be from 0 to 1e9, but it is {value!r}")
         if self.log_level not in LEVELS:
             raise unknown_name("log level", self.log_level, LEVELS)
         if self.workers > 1 and self.store == "memory:":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import time
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Wire"]
 
+#: Addresses that are answered however much is in hand: whoever restarts what does not answer would do harm.
+_PROBES = frozenset({"/healthz", "/readyz"})
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
@@ -46,14 +49,20 @@ class Wire:
                 message = {**message, "headers": [*message["headers"], (b"x-request-id", id_)]}
             await send(message)
 
-        self._running += 1
+        probe = scope["path"] in _PROBES
+        self._running += not probe
         try:
-            if self._running > limits.CONCURRENCY:
+            if self._running > limits.CONCURRENCY and not probe:
                 await _full().answer(scope["path"])(scope, receive, sent)
             else:
                 await self._app(scope, receive, sent)
+        except asyncio.CancelledError:
+            # The server cancels what has not ended some time after it was told to stop.
+            if status:
+                raise
+            await _ending().answer(scope["path"])(scope, receive, sent)
         finally:
-            self._running -= 1
+            self._running -= not probe
             self._note(scope, status, time.perf_counter() - began)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
@@ -78,4 +87,14 @@ def _full() -> Problem:
         "busy",
         f"this worker has {limits.CONCURRENCY:,} requests in hand",
         headers=[(b"retry-after", b"%d" % RETRY_AFTER)],
+    )
+
+
+def _ending() -> Problem:
+    return Problem(
+        503,
+        "ending",
+        "this worker ends, and the request has not; whether anything was written is not known: the same "
+        "request may be sent again, and counts once",
+        headers=[(b"retry-after", b"%d" % RETRY_AFTER), (b"connection", b"close")],
     )

@@ -75,6 +75,7 @@ class ContextualFolding(Telling, ContextualSession):
                 "format": FORMAT,
                 "version": VERSION,
                 "seen": self._seen,
+                "key": self._seen_key,
                 "now": self._log_now,
                 "session": stored.written(self),
                 "keys": list(self._keys.items()),
@@ -93,6 +94,7 @@ class ContextualFolding(Telling, ContextualSession):
                 raise ValueError("not every decision that waits has a name")
             self._series = Series.loaded(data["series"], len(self._names))
             self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            self._seen_key = str(data.get("key", ""))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise self._damaged(error) from error
 

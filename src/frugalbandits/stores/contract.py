@@ -96,6 +96,8 @@ class Store(ABC):
 
     #: The address as it was given, without a password.
     address: str
+    #: How often a connection was lost and made anew: another server may answer since then.
+    reconnects: int = 0
 
     def append(self, session: str, facts: Sequence[Fact]) -> list[Outcome]:
         """Add facts to the log of a session, all or nothing; durable when it returns.
@@ -117,15 +119,28 @@ class Store(ABC):
         """Return entries with numbers above `after`, in order."""
 
     @abstractmethod
-    def snapshot(self, session: str, upto: int, state: str, forget_before: float | None = None) -> None:
+    def snapshot(
+        self,
+        session: str,
+        upto: int,
+        state: str,
+        forget_before: float | None = None,
+        key: str | None = None,
+    ) -> None:
         """Keep a snapshot, unless a later one is there.
 
-        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go.
+        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go. Raises
+        `LogDiverged` and keeps nothing where the log ends before `upto`, or where its entry `upto` has
+        another key than `key`: the state is of a log that is no more.
         """
 
     @abstractmethod
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
+
+    def last(self, session: str) -> int:
+        """Return the number of the newest entry of a session, 0 where there is none."""
+        return self.sessions().get(session, 0)
 
     @abstractmethod
     def sessions(self) -> dict[str, int]:
@@ -136,12 +151,20 @@ class Store(ABC):
         """Wait until a session has entries beyond those seen, but not longer than so many seconds.
 
         Returns the sessions that have, with their newest numbers; sessions that `seen` does not name count
-        only where they are new since the store was opened. Only one thread waits at a time.
+        only where they are new since the store was opened. A session whose log has become shorter than what
+        was seen is returned too, with its newest number, 0 where it is gone. Only one thread waits at a time.
         """
 
     @abstractmethod
     def listen(self, session: str, listener: Listener | None) -> None:
         """Have entries that this store object adds to a session handed to a listener; None ends that."""
+
+    def probe(self) -> None:
+        """Check that the store can be written to, by a commit that changes nothing.
+
+        Raises `StoreUnavailable` where it cannot. A store that has no such commit checks that it can be read.
+        """
+        self.sessions()
 
     @abstractmethod
     def close(self) -> None:

@@ -52,16 +52,18 @@ class Counts:
     def __init__(self, options: int, time_to_live: float | None) -> None:
         self.options = options
         self.time_to_live = time_to_live
+        # At least a nanosecond: a part of the smallest positive number is zero.
+        self._width = max((time_to_live or 0.0) / SLOTS, 1e-9)
         self.cells: dict[tuple[int, int], Cell] = {}
         self.ended = 0  # slots below it are over
 
     def slot(self, time: float) -> int:
         """Return the slot of a time."""
-        return 0 if self.time_to_live is None else int(time // (self.time_to_live / SLOTS))
+        return 0 if self.time_to_live is None else int(time // self._width)
 
     def until(self, slot: int) -> float:
         """Return when a slot ends."""
-        return float("inf") if self.time_to_live is None else (slot + 1) * (self.time_to_live / SLOTS)
+        return float("inf") if self.time_to_live is None else (slot + 1) * self._width
 
     def cell(self, epoch: int, slot: int) -> Cell:
         """Return a cell; it must not be over."""

@@ -44,6 +44,8 @@ class Folding(Replica):
         mine = body["w"] == self._worker
         self._in_flight.pop(entry.fact.key, None)
         for option, epoch, slot, count in body["n"]:
+            if option >= len(self._names):
+                continue  # of a log that is no more: see `Following._apply`
             if not mine:
                 self._count(option, epoch, self._counts.hand_out(epoch, slot, option, count))
             prices = self._money.at(epoch).prices

@@ -7,73 +7,57 @@ and how it keeps snapshots. What a fact means is said by a table of each kind of
 from __future__ import annotations
 
 import json
-import re
-import secrets
+import logging
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from frugalbandits.errors import Conflict, InputError, StateFormatError, UnknownSession
-from frugalbandits.stores import facts
-from frugalbandits.stores.contract import NEW, Entry, Fact, Outcome, Store
+from frugalbandits.errors import (
+    Conflict,
+    InputError,
+    LogDiverged,
+    StateFormatError,
+    UnknownDecision,
+)
+from frugalbandits.stores.contract import NEW, Entry, Fact, Outcome, Snapshot, Store
+from frugalbandits.stores.identity import (
+    SERVER,
+    check_session_name,
+    first_of,
+    looks_at_queries,
+    secret_of,
+    settings_in,
+)
 from frugalbandits.stores.keeping import keeper_of
+from frugalbandits.stores.log_reader import has_entry, read_after
 from frugalbandits.stores.opening import open_store
 from frugalbandits.stores.price_list import REFUSE, changes_for, check_on_difference
 from frugalbandits.stores.series import Series
-from frugalbandits.stores.tokens import SECRET_BYTES, Token, Tokens
+from frugalbandits.stores.tokens import Token, Tokens
 
-__all__ = ["AHEAD", "SERVER", "Following", "Take", "check_session_name", "looks_at_queries", "secret_of"]
+__all__ = [
+    "AHEAD",
+    "SERVER",
+    "Following",
+    "Take",
+    "check_session_name",
+    "first_of",
+    "looks_at_queries",
+    "secret_of",
+]
 
-#: The name under which a store keeps what is of all sessions: no session can have it.
-SERVER = "$server"
 #: Seconds that the clock of another worker may be ahead and is still believed.
 AHEAD = 60.0
 PAGE = 10_000  # entries that are read at a time
 SNAPSHOT_EVERY = 20_000  # entries
 SNAPSHOT_AFTER = 600.0  # seconds, if there is anything new
 REFUSED = 100  # changes that could not be made, the newest that are remembered
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,119}")
+_log = logging.getLogger("frugalbandits")
 
 #: What takes in one kind of facts: called with the session, the entry and the body of its fact.
 Take = Callable[[Any, Entry, dict[str, Any]], None]
-
-
-def check_session_name(name: object) -> str:
-    """Return a name under which a session can be kept."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        shown = (
-            repr(name)
-            if len(repr(name)) <= 100
-            else f"{repr(name)[:60]}... of {len(repr(name)):,} characters"
-        )
-        raise InputError(
-            "the name of a session is 1 to 120 letters, digits or one of . _ : @ + -, and begins with a "
-            f"letter or a digit, but it is {shown}"
-        )
-    return name
-
-
-def secret_of(store: Store) -> bytes:
-    """Return the secret that signs decisions of a store; the first who asks makes it."""
-    made = Fact("secret", "secret", f'"{secrets.token_hex(SECRET_BYTES)}"', time.time(), "")
-    [outcome] = store.append(SERVER, [made])
-    assert outcome.entry is not None
-    return bytes.fromhex(outcome.entry.fact.body.strip('"'))
-
-
-def first_of(store: Store, name: str) -> Entry:
-    """Return the entry with which a session begins."""
-    entries = store.read(name, 0, 1)
-    if not entries:
-        raise UnknownSession(f"no session is called {name!r} in {store.address}")
-    return entries[0]
-
-
-def looks_at_queries(first: Entry) -> bool:
-    """Tell whether a session, by its first entry, is one that looks at queries."""
-    return "context" in _settings(first.fact)
 
 
 class Following(ABC):
@@ -112,9 +96,9 @@ class Following(ABC):
     def _restore(self, text: str) -> None:
         """Be what `_dumped` wrote."""
 
-    def _restart(self, text: str) -> None:
-        """Be what a snapshot says, with what is only known here."""
-        self._restore(text)
+    def _start_over(self, load: Callable[[], None]) -> None:
+        """Load another state in place of the present one; keep what only this process knows."""
+        load()
 
     @abstractmethod
     def _dumped(self) -> str:
@@ -187,7 +171,7 @@ class Following(ABC):
             return True
         assert outcome.entry is not None
         self._check_kind(name, outcome.entry)
-        before, now = _settings(outcome.entry.fact), _settings(fact)
+        before, now = settings_in(outcome.entry.fact), settings_in(fact)
         for key in now:
             # Options may have changed since: they are compared with those of today.
             if key != "options" and before.get(key) != now[key]:
@@ -224,7 +208,8 @@ class Following(ABC):
         self._check_kind(name, first)
         self._name, self._store = name, store
         self._tokens = Tokens(secret_of(store), name)
-        self._seen, self._log_now, self._last_issue = 0, 0.0, 0.0
+        self._seen, self._seen_key, self._log_now, self._last_issue = 0, "", 0.0, 0.0
+        self._invalid = False
         self._refused: dict[int, InputError] = {}
         self._author = ""
         self._found()
@@ -234,7 +219,13 @@ class Following(ABC):
         else:
             self._apply(first)
         self._snapshot_at, self._snapshot_time = self._seen, time.monotonic()
+        written = store.last(name)
         self.catch_up()
+        if self._seen < written:
+            raise StateFormatError(
+                f"the log of session {name!r} in {store.address} ends with number {self._seen:,}, but "
+                f"{written:,} were written: the store is damaged, so restore a backup"
+            )
         self.lag = 0.0
         keeper_of(store).attach(self)
 
@@ -254,6 +245,11 @@ class Following(ABC):
         return self._seen
 
     @property
+    def needs_rebuild(self) -> bool:
+        """Whether the state is not the one of the log: `catch_up` then builds it anew."""
+        return self._invalid
+
+    @property
     def pending(self) -> dict[int, str]:
         """Not known by id: whoever asks keeps the id. `explain` counts what waits."""
         raise InputError(
@@ -264,9 +260,22 @@ class Following(ABC):
     # Reading.
 
     def catch_up(self) -> None:
-        """Take in what the log has beyond what was seen."""
+        """Take in what the log has beyond what was seen.
+
+        Where the log has become another one, after a failover or a restore, the session is built anew from
+        it.
+        """
+        if self._invalid:
+            self._rebuild()
         while True:
-            entries = self._store.read(self._name, self._seen, PAGE)
+            with self._lock:
+                seen, key = self._seen, self._seen_key
+            try:
+                entries = read_after(self._store, self._name, seen, key, PAGE)
+            except LogDiverged as error:
+                _log.warning("%s: the session is built anew from the log", error)
+                self._rebuild()
+                continue
             self.receive(entries)
             if entries:
                 self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
@@ -275,28 +284,98 @@ class Following(ABC):
             if len(entries) < PAGE:
                 return
 
-    def receive(self, entries: Sequence[Entry]) -> None:
-        """Take in entries of the log; what lies between is read, what was seen is passed over."""
+    def confirm(self) -> None:
+        """Compare the entry that was read last with the log; build the session anew where it differs."""
         with self._lock:
-            for entry in entries:
+            seen, key = self._seen, self._seen_key
+        if not has_entry(self._store, self._name, seen, key):
+            _log.warning(
+                "session %r: entry %d is not in the log, or was deleted: it is built anew from the log",
+                self._name,
+                seen,
+            )
+            self._rebuild()
+            self.catch_up()
+
+    def receive(self, entries: Sequence[Entry]) -> None:
+        """Take in entries of the log; what lies between is read, what was seen is passed over.
+
+        An entry that cannot be taken in leaves the session as it was before that entry.
+        """
+        if self._invalid:
+            return  # `catch_up` reads them from the log
+        try:
+            left = self._apply_next(entries)
+            while left:
+                # Without the lock: the store may hang, and whoever asks must not wait for it.
+                self._fill(left[0].seq - 1)
+                left = self._apply_next(left)
+        except LogDiverged as error:
+            _log.warning("%s: the session is built anew from the log", error)
+            self._invalid = True
+        except BaseException:
+            if self.needs_rebuild:
+                self._rebuild(self._seen)
+            raise
+
+    def _apply_next(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Fold in entries as far as they follow what was seen; return those beyond a gap."""
+        with self._lock:
+            for place, entry in enumerate(entries):
                 if entry.seq > self._seen + 1:
-                    self._fill(entry.seq - 1)
+                    return entries[place:]
                 if entry.seq == self._seen + 1:
                     self._apply(entry)
+                elif entry.seq == self._seen and entry.fact.key != self._seen_key != "":
+                    self._invalid = True  # the log has become another one
+                    return ()
+        return ()
 
     def _fill(self, upto: int) -> None:
         """Take in what the log has up to a number; where some of it has gone, a snapshot has it."""
-        while self._seen < upto:
-            entries = self._store.read(self._name, self._seen, min(upto - self._seen, PAGE))
-            if not entries or entries[0].seq > self._seen + 1:
-                if not self._skip_what_has_gone():
-                    raise StateFormatError(
-                        f"the log of session {self._name!r} lacks what comes after number {self._seen}"
-                    )
-                continue
-            for entry in entries:
-                if entry.seq > self._seen + 1:
-                    break
+        while True:
+            with self._lock:
+                after, key = self._seen, self._seen_key
+            if after >= upto:
+                return
+            self._apply_next(read_after(self._store, self._name, after, key, min(upto - after, PAGE)))
+            if self._seen == after and not self._skip_what_has_gone():
+                raise StateFormatError(
+                    f"the log of session {self._name!r} lacks what comes after number {after}"
+                )
+
+    def _rebuild(self, upto: int = 0) -> None:
+        """Build the session anew from its latest snapshot, and from entries up to a number if there are any.
+
+        Until this has worked, the state is invalid: no snapshot is taken of it, and `catch_up` tries again.
+        """
+        self._invalid = True
+        # All that has to be read is read without the lock: the store may hang.
+        first = first_of(self._store, self._name)
+        self._check_kind(self._name, first)
+        latest = self._store.latest(self._name)
+        after, entries = 1 if latest is None else latest.upto, [first]
+        while after < upto:
+            entries += self._store.read(self._name, after, min(upto - after, PAGE))
+            if entries[-1].seq <= after:
+                break  # the log is shorter: `catch_up` finds out
+            after = entries[-1].seq
+        with self._lock:
+            clock = self._clock
+            self._start_over(lambda: self._load(latest, entries))
+            self._clock = clock
+            self._snapshot_at = self._seen
+            self._invalid = False
+
+    def _load(self, latest: Snapshot | None, entries: Sequence[Entry]) -> None:
+        """Take the state of a snapshot, or an empty one, and fold in entries as far as they follow it."""
+        self._refused.clear()
+        if latest is not None:
+            self._restore(latest.state)
+        else:
+            self._seen, self._seen_key, self._log_now = 0, "", 0.0
+        for entry in entries:
+            if entry.seq == self._seen + 1:
                 self._apply(entry)
 
     def _skip_what_has_gone(self) -> bool:
@@ -305,7 +384,9 @@ class Following(ABC):
         with self._lock:
             if latest is None or latest.upto <= self._seen:
                 return False
-            self._restart(latest.state)
+            clock = self._clock
+            self._start_over(lambda: self._restore(latest.state))
+            self._clock = clock
             return True
 
     def _apply(self, entry: Entry) -> None:
@@ -317,10 +398,19 @@ class Following(ABC):
                 f"the log of session {self._name!r} has a fact of the kind {fact.kind!r}, which this release "
                 "does not know: it was written by a later one"
             )
-        take(self, entry, json.loads(fact.body))
-        self._seen = entry.seq
-        self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
-        self._took()
+        body = json.loads(fact.body)
+        try:
+            if body.get("o", -1) < len(getattr(self, "_names", ())):
+                take(self, entry, body)
+            else:
+                # Told for an option of a log that is no more, after a failover: all replicas leave it out.
+                _log.warning("session %r: entry %d is for an unknown option", self._name, entry.seq)
+            self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
+            self._took()
+        except BaseException:
+            self._invalid = True  # it may have been taken in by half
+            raise
+        self._seen, self._seen_key = entry.seq, fact.key
 
     def _take_change(self, entry: Entry, body: dict[str, Any]) -> None:
         """Make a change; where two that exclude each other were asked for at once, the later is refused."""
@@ -361,12 +451,24 @@ class Following(ABC):
             self.snapshot()
 
     def snapshot(self) -> None:
-        """Keep a snapshot in the store; feedback that is older than the time to live goes from the log."""
+        """Keep a snapshot in the store; feedback that is older than the time to live goes from the log.
+
+        Where the log has become another one, none is kept and the session is built anew.
+        """
         with self._lock:
-            upto, state, now = self._seen, self._dumped(), self._log_now
+            if self._invalid:
+                return
+            upto, key, state, now = self._seen, self._seen_key, self._dumped(), self._log_now
             ttl = self._lives()
         # Twice: feedback within the time to live of any worker's clock must find what was told before.
-        self._store.snapshot(self._name, upto, state, None if ttl is None else now - 2 * ttl - 60.0)
+        before = None if ttl is None else now - 2 * ttl - 60.0
+        try:
+            self._store.snapshot(self._name, upto, state, before, key)
+        except LogDiverged as error:
+            _log.warning("%s: the session is built anew from the log", error)
+            self._rebuild()
+            self.catch_up()
+            return
         self._snapshot_at, self._snapshot_time = upto, time.monotonic()
 
     def close(self) -> None:
@@ -398,22 +500,21 @@ class Following(ABC):
         self._last_issue = now = max(self._clock(), self._last_issue)
         return now
 
+    def is_behind(self, id_: object) -> bool:
+        """Tell whether an id is of an option that this process has not read of yet: `catch_up` helps."""
+        return self._tokens.read(id_).option >= len(self._names)
+
     def _token(self, id_: object) -> Token:
         """Return what an id of this session says."""
         token = self._tokens.read(id_)
         if token.option >= len(self._names):
             # Another worker took in a new option, and this one has not read of it yet.
             self.catch_up()
+            if token.option >= len(self._names):
+                raise UnknownDecision("the decision is for an option that this session does not have")
         return token
 
     def series(self) -> dict[str, Any]:
         """Return how it went over time: times, and by option decisions, rewards and costs."""
         with self._lock:
             return {"options": list(self._names), **self._series.listed()}
-
-
-def _settings(fact: Fact) -> dict[str, Any]:
-    if fact.kind != facts.CREATED:
-        raise StateFormatError(f"a session begins with a fact of the kind {fact.kind!r}, not 'created'")
-    settings: dict[str, Any] = json.loads(fact.body)["settings"]
-    return settings

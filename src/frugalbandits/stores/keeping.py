@@ -44,6 +44,11 @@ class Kept(Protocol):
     @property
     def lag(self) -> float: ...
 
+    @property
+    def needs_rebuild(self) -> bool: ...
+
+    def confirm(self) -> None: ...
+
     def receive(self, entries: Sequence[Entry]) -> None: ...
 
     def catch_up(self) -> None: ...
@@ -77,6 +82,7 @@ class Keeper:
         self._troubles: dict[str, Trouble] = {}
         self._unavailable: set[str] = set()  # sessions for which the store failed last time
         self._unreachable_since: float | None = None
+        self._reconnects = store.reconnects
         self._last_lag = 0.0  # seconds that the last reading of others' entries took to come
 
     @property
@@ -144,8 +150,10 @@ class Keeper:
         with self._lock:
             group = list(self._sessions.get(name, ()))
             broken = name in self._troubles
-        if broken:
-            return  # `_follow` tries it again and reads these entries from the log
+        store = self._store()
+        if broken or store is None or store.reconnects != self._reconnects:
+            # `_follow` reads these entries from the log: after it has tried again, or compared the logs.
+            return
         for session in group:
             try:
                 session.receive(entries)
@@ -261,7 +269,15 @@ class Keeper:
         self._others.update((name, newest) for name, newest in news.items() if name not in followed)
         broken = self.troubles()
         again = [each for each in sessions if each.name in broken and each.name not in resting]
-        read = [each for each in sessions if news.get(each.name, 0) > each.seen and each.name not in broken]
+        working = [each for each in sessions if each.name not in broken]
+        # After a reconnect another server may answer, with another log: compare before anything is added.
+        reconnects = store.reconnects
+        doubtful = [each for each in working if news.get(each.name, each.seen) < seen[each.name]]
+        if reconnects != self._reconnects:
+            doubtful = working
+        self._for_each(doubtful, _confirm)
+        self._reconnects = reconnects
+        read = [each for each in working if news.get(each.name, 0) > each.seen or each.needs_rebuild]
         if read:
             self._for_each(read, _catch_up)
             self._last_lag = max(session.lag for session in read)
@@ -270,9 +286,14 @@ class Keeper:
 
     def _retry(self, session: Kept) -> None:
         """Do all that a broken session may have failed at."""
+        session.confirm()
         session.catch_up()
         _write_out(session)
         self._recovered(session)
+
+
+def _confirm(session: Kept) -> None:
+    session.confirm()
 
 
 def _catch_up(session: Kept) -> None:

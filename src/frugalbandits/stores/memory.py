@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 
 from frugalbandits.stores.contract import LAPSING, Entry, Outcome, Snapshot
-from frugalbandits.stores.rules import Call, added, check_count, check_name, check_upto, settle
+from frugalbandits.stores.rules import Call, added, check_count, check_key, check_name, check_upto, settle
 from frugalbandits.stores.writing import WritingStore
 
 __all__ = ["MemoryStore"]
@@ -70,9 +71,14 @@ class MemoryStore(WritingStore):
             self._changed.notify_all()
         return outcomes
 
-    def _keep(self, session: str, upto: int, state: str) -> None:
+    def _probe(self) -> None:
+        """Do nothing: memory can always be written to."""
+
+    def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
         last = self._last.get(session, 0)
         check_upto(session, upto, last)
+        entry = self._logs.get(session, {}).get(upto)
+        check_key(session, upto, key, None if entry is None else entry.fact.key)
         kept = self._snapshots.get(session)
         if kept is None or upto >= kept.upto:
             self._snapshots[session] = Snapshot(upto, state)
@@ -91,6 +97,7 @@ class MemoryStore(WritingStore):
 
     def _newest(self) -> Mapping[str, int]:
         with self._changed:
+            self._newest_at = time.monotonic()
             self._looked_at = sum(self._last.values())
             return dict(self._last)
 

@@ -13,29 +13,17 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 from frugalbandits.errors import InputError, StoreUnavailable
 from frugalbandits.stores import schema
 from frugalbandits.stores.address import without_password
 from frugalbandits.stores.contract import LAPSING, Entry, Fact, Outcome, Snapshot
-from frugalbandits.stores.rules import Call, added, check_count, check_name, check_upto, settle
+from frugalbandits.stores.postgres_connection import Connection, Link, Silent, conninfo, psycopg
+from frugalbandits.stores.rules import Call, added, check_count, check_key, check_name, check_upto, settle
 from frugalbandits.stores.writing import WritingStore
 
-try:
-    import psycopg
-    from psycopg import conninfo
-except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError(
-        f"a store in PostgreSQL needs {missing.name}, which is not installed: "
-        "pip install 'frugalbandits[postgres]'",
-        name=missing.name,
-    ) from missing
-
 __all__ = ["PostgresStore"]
-
-# A connection that fails is tried again after so many seconds, then after twice as many, and so on.
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 # A waiting reader looks by itself this often, for news whose announcement was lost.
 _NET = 1.0
@@ -49,20 +37,18 @@ _LONGEST_NOTE = 7_900
 # Held while the tables are made or changed: any number that nobody else uses.
 _MAKING = 0x66727567
 
+# Seconds that a statement may take which makes or changes the tables: it may rewrite all of them.
+_MAKING_TIME = 3_600.0
+
 # A machine that is gone must not keep others waiting: not for its answer, and not for its locks.
 _DEFAULTS = {
     "application_name": "frugalbandits",
-    "connect_timeout": 10,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
     "keepalives_count": 3,
-    "tcp_user_timeout": 20_000,
+    "tcp_user_timeout": 10_000,
 }
-_SETTINGS = """SELECT set_config('lock_timeout', '10s', false),
-    set_config('idle_in_transaction_session_timeout', '20s', false),
-    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
-         THEN set_config('synchronous_commit', 'on', false) END"""
-
 _FACT = "seq, key, kind, body, at, author"
 _NAME = """INSERT INTO frugal_sessions (name) SELECT name FROM unnest(%s::text[]) AS asked (name)
     ORDER BY name ON CONFLICT (name) DO NOTHING"""
@@ -81,79 +67,16 @@ _HEAD = "SELECT id, last FROM frugal_sessions WHERE name = %s"
 _KEEP = """INSERT INTO frugal_snapshots (session, upto, state) VALUES (%s, %s, %s)
     ON CONFLICT (session) DO UPDATE SET upto = excluded.upto, state = excluded.state
     WHERE excluded.upto >= frugal_snapshots.upto"""
+_KEY = "SELECT key FROM frugal_facts WHERE session = %s AND seq = %s"
 _LATEST = """SELECT upto, state FROM frugal_snapshots
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = %s)"""
+_PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT 1 OFFSET %s"""
 _FORGET = """DELETE FROM frugal_facts
     WHERE session = %s AND seq > %s AND seq <= %s AND at < %s AND kind = ANY (%s::text[])"""
 _COLUMNS = """SELECT table_name, array_agg(column_name::text) FROM information_schema.columns
     WHERE table_schema = current_schema() AND table_name LIKE 'frugal\\_%' GROUP BY table_name"""
-
-_Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
-
-
-class _Link:
-    """A connection that is made when it is needed, and made anew after it was lost, but not in a hurry."""
-
-    def __init__(self, settings: Mapping[str, Any], address: str, first: str = "") -> None:
-        self._settings = settings
-        self._address = address
-        self._first = first
-        self._pause = 0.0
-        self._again = 0.0
-        self._trouble = ""
-        self.connection: _Connection | None = None
-
-    def use(self) -> _Connection:
-        """Return the connection; where the last attempt has just failed, say so at once."""
-        if self.connection is not None and not self.connection.closed:
-            return self.connection
-        self.drop()
-        if time.monotonic() < self._again:
-            raise StoreUnavailable(self._trouble)
-        try:
-            connection = psycopg.connect(autocommit=True, **self._settings)
-            try:
-                connection.execute(_SETTINGS)
-                if self._first:
-                    connection.execute(self._first)
-            except BaseException:
-                connection.close()
-                raise
-        except psycopg.Error as error:
-            self._pause = min(max(2 * self._pause, _FIRST_PAUSE), _LONGEST_PAUSE)
-            self._again = time.monotonic() + self._pause
-            self._trouble = f"cannot reach {self._address!r}: {self.words(error)}"
-            raise StoreUnavailable(self._trouble) from None
-        self._pause = 0.0
-        self.connection = connection
-        return connection
-
-    def drop(self) -> None:
-        if self.connection is not None:
-            self.connection.close()
-            self.connection = None
-
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Say in words what went wrong, and begin with a new connection next time."""
-        try:
-            yield
-        except psycopg.Error as error:
-            self.drop()
-            raise StoreUnavailable(f"cannot use {self._address!r}: {self.words(error)}") from error
-        except InputError:
-            raise
-        except BaseException:
-            self.drop()
-            raise
-
-    def words(self, error: BaseException) -> str:
-        """Return the first line of a message, without the password should it be in there."""
-        line = (str(error).strip() or type(error).__name__).splitlines()[0]
-        password = self._settings.get("password")
-        return line.replace(password, "***") if password else line
 
 
 class PostgresStore(WritingStore):
@@ -163,23 +86,31 @@ class PostgresStore(WritingStore):
     ----------
     url
         The address of the database, as libpq takes it: "postgresql://user:password@host:port/database".
+    patience
+        So many seconds a statement may take. Where the database says nothing for two seconds more, the
+        connection is closed.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, patience: float = 10.0) -> None:
         super().__init__(without_password(url))
+        self._patience = patience
         try:
             given = conninfo.conninfo_to_dict(url)
         except psycopg.Error:
             # What the driver says may hold a part of the password.
             raise InputError(f"{self.address!r} is not the address of a PostgreSQL database") from None
         settings = {**_DEFAULTS, **given}
-        self._writes = _Link(settings, self.address)
-        self._reads = _Link(settings, self.address)
+        self._writes = Link(settings, self.address, patience)
+        self._reads = Link(settings, self.address, patience)
         self._one_reader = threading.Lock()
         self._ids: dict[str, int] = {}
         try:
-            self._channel = _prepare(self._writes, self.address)
-            self._watch = _Link(settings, self.address, first=f"LISTEN {self._channel}")
+            making = Link(settings, self.address, _MAKING_TIME)
+            try:
+                self._channel = _prepare(making, self.address)
+            finally:
+                making.drop()
+            self._watch = Link(settings, self.address, patience, first=f"LISTEN {self._channel}")
             self._lasts: dict[str, int] = {}
             self._look_again = 0.0
             self._begin()
@@ -187,6 +118,11 @@ class PostgresStore(WritingStore):
             self._writes.drop()
             self._reads.drop()
             raise
+
+    @property
+    def reconnects(self) -> int:  # type: ignore[override]
+        """How often a connection was lost and made anew: another server may answer since then."""
+        return sum(max(link.connections - 1, 0) for link in (self._writes, self._reads, self._watch))
 
     def read(self, session: str, after: int = 0, limit: int = 10_000) -> list[Entry]:
         """Return entries with numbers above `after`, in order."""
@@ -201,13 +137,19 @@ class PostgresStore(WritingStore):
         rows = self._rows(_LATEST, (session,))
         return Snapshot(*rows[0]) if rows else None
 
+    def last(self, session: str) -> int:
+        """Return the number of the newest entry of a session, 0 where there is none."""
+        check_name("the name of a session", session)
+        rows = self._rows(_HEAD, (session,))
+        return int(rows[0][1]) if rows else 0
+
     def sessions(self) -> dict[str, int]:
         """Return the names of all sessions, each with the number of its newest entry."""
         return dict(self._rows(_SESSIONS, ()))
 
     def _rows(self, query: str, values: tuple[Any, ...]) -> list[Any]:
         self._check()
-        with self._one_reader:
+        with self._reader():
             self._check()
             if self._reads.connection is not None:
                 # It may have been lost while nobody looked: reading once more does no harm.
@@ -215,6 +157,18 @@ class PostgresStore(WritingStore):
                     return self._reads.connection.execute(query, values).fetchall()
             with self._reads.told():
                 return self._reads.use().execute(query, values).fetchall()
+
+    @contextmanager
+    def _reader(self) -> Iterator[None]:
+        """Wait for the connection that reads, but not for ever: whoever has it may wait for the database."""
+        if not self._one_reader.acquire(timeout=self._patience):
+            raise StoreUnavailable(
+                f"cannot read {self.address!r}: those before have waited for {self._patience:g} s"
+            )
+        try:
+            yield
+        finally:
+            self._one_reader.release()
 
     def _write(self, calls: Sequence[Call]) -> list[list[Outcome]]:
         wanted = {(call.session, fact.key) for call in calls for fact in call.facts}
@@ -238,12 +192,14 @@ class PostgresStore(WritingStore):
 
     def _locked(
         self, wanted: set[tuple[str, str]]
-    ) -> tuple[_Connection, dict[str, int], dict[tuple[str, str], Entry]]:
+    ) -> tuple[Connection, dict[str, int], dict[tuple[str, str], Entry]]:
         """Begin a transaction that has sessions to itself; return their newest numbers and what is there."""
         connection = self._writes.connection
         if connection is not None:
             try:
                 return connection, *self._lock(connection, wanted)
+            except Silent:
+                raise
             except psycopg.OperationalError:
                 # The database may have been restarted while nobody wrote. Nothing was written yet: once more.
                 if not connection.closed:
@@ -253,7 +209,7 @@ class PostgresStore(WritingStore):
         return connection, *self._lock(connection, wanted)
 
     def _lock(
-        self, connection: _Connection, wanted: set[tuple[str, str]]
+        self, connection: Connection, wanted: set[tuple[str, str]]
     ) -> tuple[dict[str, int], dict[tuple[str, str], Entry]]:
         missing = sorted({session for session, _ in wanted if session not in self._ids})
         if missing:
@@ -283,16 +239,22 @@ class PostgresStore(WritingStore):
             self._writes.use().execute("SELECT pg_notify(%s, %s)", [self._channel, note])
 
     @contextmanager
-    def _changing(self) -> Iterator[_Connection]:
+    def _changing(self) -> Iterator[Connection]:
         with self._writes.told():
             connection = self._writes.use()
             with connection.transaction():
                 yield connection
 
-    def _keep(self, session: str, upto: int, state: str) -> None:
+    def _probe(self) -> None:
+        with self._changing() as connection:
+            connection.execute(_PROBE)
+
+    def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
         with self._changing() as connection:
             number, last = connection.execute(_HEAD, [session]).fetchone() or (0, 0)
             check_upto(session, upto, last)
+            found = connection.execute(_KEY, [number, upto]).fetchone()
+            check_key(session, upto, key, None if found is None else found[0])
             connection.execute(_KEEP, [number, upto, state])
 
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
@@ -308,7 +270,9 @@ class PostgresStore(WritingStore):
             new = self._watch.connection is None
             connection = self._watch.use()
             if new or time.monotonic() >= self._look_again:
+                looked = time.monotonic()
                 self._lasts = dict(connection.execute(_SESSIONS).fetchall())
+                self._newest_at = looked
                 self._look_again = time.monotonic() + _NET
         return self._lasts
 
@@ -333,7 +297,7 @@ def _entry(row: Sequence[Any]) -> Entry:
     return Entry(row[0], Fact(*row[1:]))
 
 
-def _prepare(link: _Link, address: str) -> str:
+def _prepare(link: Link, address: str) -> str:
     """Make the tables, or bring them up to date; return the channel on which news are announced."""
     connection = link.use()
     try:
@@ -364,7 +328,7 @@ def _prepare(link: _Link, address: str) -> str:
     return f"frugal_{hashlib.sha256(str(place).encode()).hexdigest()[:16]}"
 
 
-def _check_ours(connection: _Connection, address: str) -> int:
+def _check_ours(connection: Connection, address: str) -> int:
     """Return the version of our tables, 0 where there are none; refuse tables of others."""
     columns = _columns(connection)
     if "frugal_store" not in columns:
@@ -381,5 +345,5 @@ def _check_ours(connection: _Connection, address: str) -> int:
     return int(rows[0][0])
 
 
-def _columns(connection: _Connection) -> dict[str, set[str]]:
+def _columns(connection: Connection) -> dict[str, set[str]]:
     return {str(table): set(columns) for table, columns in connection.execute(_COLUMNS).fetchall()}

@@ -121,6 +121,7 @@ class Replica(Telling, Session):
                     "format": FORMAT,
                     "version": VERSION,
                     "seen": self._seen,
+                    "key": self._seen_key,
                     "now": self._log_now,
                     "alarms": dict(self._logged),
                     "session": self._settled(),
@@ -151,6 +152,7 @@ class Replica(Telling, Session):
             self._logged = Counter(data["alarms"])
             self._raised = Counter(self._logged)
             self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            self._seen_key = str(data.get("key", ""))
             for option in range(len(self._names)):
                 waiting = self._counts.waiting(option)
                 state, rank = self._home(option)
@@ -194,14 +196,24 @@ class Replica(Telling, Session):
                 for option, epoch, slot, count in body["n"]:
                     yield (option, epoch, slot), count
 
-    def _restart(self, text: str) -> None:
-        """Be what a snapshot says, with what this worker has handed out since it last said so.
+    def _start_over(self, load: Callable[[], None]) -> None:
+        """Load another state, and add the decisions that this worker has not written to the log yet.
 
-        What it has said before is in the snapshot, or will be read: so it goes on under another name, as
-        whose decisions those are not.
+        Counts that it has written are in the snapshot, or will be read: so it takes another name, and they
+        count as those of another worker. Decisions for options that the loaded state does not have, because
+        the log lost them in a failover, are left out.
         """
         self._worker = secrets.token_hex(6)
-        self._restore(text)
+        self._proposed.clear()
+        self._logged, self._raised = Counter(), Counter()
+        load()
+        known = len(self._names)
+        self._unsent = Counter({key: count for key, count in self._unsent.items() if key[0] < known})
+        self._in_flight = {
+            key: fact
+            for key, fact in self._in_flight.items()
+            if all(row[0] < known for row in json.loads(fact.body)["n"])
+        }
         for (option, epoch, slot), count in self._unsent.items():
             self._count(option, epoch, self._counts.hand_out(epoch, slot, option, count))
 
@@ -229,8 +241,9 @@ class Replica(Telling, Session):
         reason = self._reasons.get(rank)
         if reason is None:
             reason = self._reasons[rank] = self._policy.reason(self._state, rank)
-        self._at += 1
-        return self._deliver(rank, reason, metadata, self._wanted)
+        decision = self._deliver(rank, reason, metadata, self._wanted)
+        self._at += 1  # last: metadata that is refused uses up nothing
+        return decision
 
     def _deliver(self, rank: int, reason: str, metadata: Any, wanted: bool) -> Decision:
         noted = packed(metadata)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, LogDiverged
 from frugalbandits.stores.contract import CONFLICT, LEFT_OUT, NEW, SAME, Entry, Fact, Outcome
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Call",
     "added",
     "check_count",
+    "check_key",
     "check_name",
     "check_text",
     "check_upto",
@@ -71,7 +72,13 @@ def check_count(what: str, value: int, least: int) -> int:
 def check_upto(session: str, upto: int, last: int) -> None:
     """Refuse a snapshot of entries that are not there."""
     if upto > last:
-        raise InputError(f"no snapshot of session {session!r} can be at {upto}: its newest entry is {last}")
+        raise LogDiverged(f"no snapshot of session {session!r} can be at {upto}: its newest entry is {last}")
+
+
+def check_key(session: str, upto: int, expected: str | None, found: str | None) -> None:
+    """Refuse a snapshot of another log: `found` is the key of entry `upto`, None where it was deleted."""
+    if expected and found is not None and found != expected:
+        raise LogDiverged(f"no snapshot of session {session!r} can be at {upto}: that entry is another one")
 
 
 def checked(session: str, facts: Iterable[Fact]) -> Call:

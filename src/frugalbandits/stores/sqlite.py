@@ -18,7 +18,7 @@ from frugalbandits.core.files import check_writable
 from frugalbandits.errors import InputError, StoreUnavailable
 from frugalbandits.stores import schema
 from frugalbandits.stores.contract import LAPSING, Entry, Fact, Outcome, Snapshot
-from frugalbandits.stores.rules import Call, added, check_count, check_name, check_upto, settle
+from frugalbandits.stores.rules import Call, added, check_count, check_key, check_name, check_upto, settle
 from frugalbandits.stores.writing import WritingStore
 
 __all__ = ["SQLiteStore"]
@@ -28,6 +28,9 @@ _POLL = 0.1
 
 # Keys come in no order, so the thread that writes touches pages all over their index: so many kB are kept.
 _CACHE = 64_000
+
+# Seconds between two looks at a write-ahead log that is not the one that was opened.
+_LOOK = 1.0
 
 # Connections for reading that are kept open between calls.
 _IDLE = 8
@@ -41,10 +44,13 @@ _ADVANCE = "UPDATE frugal_sessions SET last = ? WHERE id = ?"
 _KEEP = """INSERT INTO frugal_snapshots (session, upto, state) VALUES (?, ?, ?)
     ON CONFLICT (session) DO UPDATE SET upto = excluded.upto, state = excluded.state
     WHERE excluded.upto >= frugal_snapshots.upto"""
+_KEY = "SELECT key FROM frugal_facts WHERE session = ? AND seq = ?"
 _LATEST = """SELECT upto, state FROM frugal_snapshots
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = ?)"""
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT 1 OFFSET ?"""
+# It changes nothing, and SQLite writes the page all the same. Every store has a first session.
+_PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
 _FORGET = f"""DELETE FROM frugal_facts WHERE session = ? AND seq > ? AND seq <= ? AND at < ?
     AND kind IN ({", ".join("?" for _ in LAPSING)})"""
 
@@ -85,6 +91,9 @@ class SQLiteStore(WritingStore):
         self._watcher: sqlite3.Connection | None = None
         self._version: int | None = None
         self._lasts: dict[str, int] = {}
+        self._log_file: tuple[int, int] | None = None
+        self._rescued = False
+        self._looked = 0.0
         _prepare(self._path, self.address, patience)
         self._file = _identity(self._path)
         self._begin()
@@ -103,6 +112,12 @@ class SQLiteStore(WritingStore):
         with self._reading() as connection:
             row = connection.execute(_LATEST, (session,)).fetchone()
             return None if row is None else Snapshot(*row)
+
+    def last(self, session: str) -> int:
+        """Return the number of the newest entry of a session, 0 where there is none."""
+        check_name("the name of a session", session)
+        with self._reading() as connection:
+            return (_head(connection, session) or (0, 0))[1]
 
     def sessions(self) -> dict[str, int]:
         """Return the names of all sessions, each with the number of its newest entry."""
@@ -133,9 +148,7 @@ class SQLiteStore(WritingStore):
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection of the thread that writes, in a transaction of which all stays or nothing."""
         with self._told("write"):
-            # A file that was removed or replaced could still be written to, and nobody would ever read it.
-            if _identity(self._path) != self._file:
-                raise StoreUnavailable(f"cannot write {str(self._path)!r}: the file was moved or replaced")
+            self._check_files()
             if self._writer is None:
                 self._writer = _connect(self._path, self._patience)
                 self._writer.execute(f"PRAGMA cache_size = -{_CACHE}")
@@ -152,6 +165,34 @@ class SQLiteStore(WritingStore):
                 self._writer.close()
                 self._writer = None
                 raise
+            # Nothing counts as written that a file holds which is gone by now.
+            self._check_files()
+
+    def _check_files(self) -> None:
+        """Raise `StoreUnavailable` where the file or its write-ahead log was removed or replaced.
+
+        Both could still be written to, but no other process would ever read it.
+        """
+        if _identity(self._path) != self._file:
+            raise StoreUnavailable(f"cannot write {str(self._path)!r}: the file was moved or replaced")
+        if self._writer is None:
+            self._log_file = None
+            return
+        log = _log_identity(self._path)
+        if self._log_file is None:
+            self._log_file = log  # the connection has just been opened, or has written for the first time
+        elif log != self._log_file:
+            self._rescue()
+            raise StoreUnavailable(
+                f"cannot write {str(self._path)!r}: its write-ahead log {self._path.name}-wal was removed or "
+                "replaced; stop every process that uses the file, then start them again"
+            )
+
+    def _rescue(self) -> None:
+        """Move what a removed write-ahead log holds into the file: this connection can still read it."""
+        if self._writer is not None and not self._rescued and _log_identity(self._path) is None:
+            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._rescued = True
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -192,10 +233,16 @@ class SQLiteStore(WritingStore):
                 connection.execute(_ADVANCE, (last[session], number))
         return outcomes
 
-    def _keep(self, session: str, upto: int, state: str) -> None:
+    def _probe(self) -> None:
+        with self._writing() as connection:
+            connection.execute(_PROBE)
+
+    def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
         with self._writing() as connection:
             number, last = _head(connection, session) or (0, 0)
             check_upto(session, upto, last)
+            found = connection.execute(_KEY, (number, upto)).fetchone()
+            check_key(session, upto, key, None if found is None else found[0])
             connection.execute(_KEEP, (number, upto, state))
 
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
@@ -213,16 +260,31 @@ class SQLiteStore(WritingStore):
                     self._version = None
                     self._watcher = _connect(self._path, self._patience)
                 # The version first: what is committed in between is looked at once more, and never missed.
+                looked = time.monotonic()
                 (version,) = self._watcher.execute("PRAGMA data_version").fetchone()
+                self._newest_at = looked
                 if version != self._version:
                     self._lasts = _sessions(self._watcher)
                     self._version = version
+            self._watch_log()
         except StoreUnavailable:
             if self._watcher is not None:
                 self._watcher.close()
                 self._watcher = None
             raise
         return self._lasts
+
+    def _watch_log(self) -> None:
+        """Have the thread that writes save what a removed write-ahead log holds, without a write to do."""
+        log, now = self._log_file, time.monotonic()
+        if log is None or self._rescued or now < self._looked or _log_identity(self._path) == log:
+            return
+        self._looked = now + _LOOK
+        self._later(self._look_at_log)
+
+    def _look_at_log(self) -> None:
+        with self._told("write"):
+            self._check_files()
 
     def _wait_for_change(self, seconds: float) -> None:
         self._ending.wait(min(seconds, _POLL))
@@ -256,6 +318,14 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
+def _log_identity(path: Path) -> tuple[int, int] | None:
+    """Return which file the write-ahead log is, None where there is none."""
+    try:
+        return _identity(Path(f"{path}-wal"))
+    except FileNotFoundError:
+        return None
+
+
 def _connect(path: Path, patience: float, mode: str = "rw") -> sqlite3.Connection:
     """Open a file so that what is committed is on the disk."""
     # Only one thread at a time uses a connection, but it need not be the one that made it.
@@ -282,7 +352,10 @@ def _prepare(path: Path, address: str, patience: float) -> None:
     try:
         connection = _connect(path, patience, mode="rwc")
         try:
+            # One transaction: another process may commit between two reads.
+            connection.execute("BEGIN")
             _check_ours(connection, address)
+            connection.execute("COMMIT")
             _log_ahead(connection, path, until)
             connection.execute("BEGIN IMMEDIATE")
             # Another process may have made the tables just now.
@@ -294,12 +367,23 @@ def _prepare(path: Path, address: str, patience: float) -> None:
                 connection.execute(f"PRAGMA user_version = {len(schema.LADDER)}")
             schema.check_columns(address, _columns(connection))
             connection.execute("COMMIT")
+            _check_sound(connection, path)
         finally:
             connection.close()
     except sqlite3.OperationalError as error:
         raise StoreUnavailable(f"cannot open {str(path)!r}: {_words(error)}") from error
     except sqlite3.DatabaseError as error:
         raise InputError(f"cannot use {str(path)!r}: {error}") from error
+
+
+def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file with damaged pages: what they held would be missing without a word."""
+    found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if found != "ok":
+        raise InputError(
+            f"cannot use {str(path)!r}: the file is damaged ({' '.join(found.split())}); put a backup in its "
+            "place with frugal restore"
+        )
 
 
 def _check_ours(connection: sqlite3.Connection, address: str) -> int:

@@ -75,6 +75,7 @@ class WritingStore(Store):
         self._listeners: dict[str, Listener] = {}
         self._looking = threading.Lock()
         self._before: frozenset[str] = frozenset()
+        self._newest_at = float("-inf")  # when what `_newest` returns was read, by the monotonic clock
         self._thread = threading.Thread(target=self._work, name=f"writes to {address}", daemon=True)
 
     def __repr__(self) -> str:
@@ -91,12 +92,16 @@ class WritingStore(Store):
         """Write calls in one transaction, and return what became of their facts once that is durable."""
 
     @abstractmethod
-    def _keep(self, session: str, upto: int, state: str) -> None:
-        """Keep a snapshot in one transaction, unless a later one is there."""
+    def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
+        """Keep a snapshot in one transaction, unless a later one is there or the entry has another key."""
 
     @abstractmethod
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
         """Let old entries go among the next `chunk` ones after a number; return how far that went."""
+
+    @abstractmethod
+    def _probe(self) -> None:
+        """Commit a transaction that writes and changes nothing."""
 
     def _announce(self, newest: Mapping[str, int]) -> None:
         """Tell other processes which sessions have new entries."""
@@ -107,7 +112,7 @@ class WritingStore(Store):
 
     @abstractmethod
     def _newest(self) -> Mapping[str, int]:
-        """Return the newest numbers of all sessions."""
+        """Return the newest numbers of all sessions; `_newest_at` is set before they are read."""
 
     @abstractmethod
     def _wait_for_change(self, seconds: float) -> None:
@@ -125,12 +130,19 @@ class WritingStore(Store):
         self._enqueue(waiting)
         return waiting.future
 
-    def snapshot(self, session: str, upto: int, state: str, forget_before: float | None = None) -> None:
+    def snapshot(
+        self,
+        session: str,
+        upto: int,
+        state: str,
+        forget_before: float | None = None,
+        key: str | None = None,
+    ) -> None:
         """Keep a snapshot, unless a later one is there; entries older than `forget_before` go."""
         check_name("the name of a session", session)
         check_text(f"the snapshot of session {session!r}", state)
         upto = check_count("the number of the last entry in a snapshot", upto, 1)
-        self._run(partial(self._keep, session, upto, state))
+        self._run(partial(self._keep, session, upto, state, key))
         after = 0
         while forget_before is not None and after < upto:
             after = self._run(partial(self._forget, session, after, upto, forget_before, _CHUNK))
@@ -141,7 +153,8 @@ class WritingStore(Store):
         Where the store cannot be reached, this tries again until the time is up, and then says so.
         """
         self._check()
-        until = time.monotonic() + max(timeout, 0.0)
+        began = time.monotonic()
+        until = began + max(timeout, 0.0)
         with self._looking:
             while True:
                 trouble = None
@@ -155,6 +168,11 @@ class WritingStore(Store):
                     for name, last in newest.items()
                     if last > seen.get(name, last if name in self._before else 0)
                 }
+                if trouble is None and self._newest_at >= began:
+                    # What was seen had been committed by then: a smaller number is of another log.
+                    for name, number in seen.items():
+                        if newest.get(name, 0) < number:
+                            found[name] = newest.get(name, 0)
                 left = until - time.monotonic()
                 if found or self._ending.is_set():
                     return found
@@ -166,6 +184,10 @@ class WritingStore(Store):
                     self._ending.wait(min(left, _TROUBLE))
                 else:
                     self._wait_for_change(left)
+
+    def probe(self) -> None:
+        """Check that the store can be written to, by a commit that changes nothing."""
+        self._run(self._probe)
 
     def listen(self, session: str, listener: Listener | None) -> None:
         """Have entries that this store object adds to a session handed to a listener; None ends that."""
@@ -215,6 +237,17 @@ class WritingStore(Store):
         self._enqueue(_Task(work, future))
         return self._result(future)
 
+    def _later(self, work: Callable[[], object]) -> None:
+        """Have something done by the thread that writes, without waiting for it; its errors are logged."""
+
+        def logged() -> None:
+            try:
+                work()
+            except Exception as error:
+                _log.error("store %s: %s", self.address, error)
+
+        self._enqueue(_Task(logged, Future()))
+
     def _result(self, future: Future[_Answer]) -> _Answer:
         if threading.current_thread() is self._thread:
             raise RuntimeError("a listener must not wait for the store that called it: use submit")
@@ -232,7 +265,11 @@ class WritingStore(Store):
                     return
                 began = time.monotonic()
                 if group:
-                    self._write_group(group)
+                    error = self._write_group(group)
+                    if error is not None and self._closed:
+                        # Each attempt may take as long as the store is waited for: one is enough.
+                        self._refuse_rest(tasks, error)
+                        return
                     self._longest_wait = min(_WAIT_SHARE * (time.monotonic() - began), _LONGEST_WAIT)
                 self._expected = len(group) + len(self._queue)
                 for task in tasks:
@@ -270,18 +307,28 @@ class WritingStore(Store):
         del self._queue[:taken]
         return group, tasks
 
-    def _write_group(self, group: list[_Waiting]) -> None:
+    def _refuse_rest(self, tasks: list[_Task], error: BaseException) -> None:
+        """Fail everything that was submitted before the store was closed and cannot be written any more."""
+        with self._ready:
+            left: list[_Waiting | _Task] = [*tasks, *self._queue]
+            self._queue.clear()
+        for item in left:
+            if item.future.set_running_or_notify_cancel():
+                item.future.set_exception(_own(error))
+
+    def _write_group(self, group: list[_Waiting]) -> BaseException | None:
+        """Write a group, and tell all who wait for it; return the error where it could not be written."""
         # Whoever has given up waiting before it was written gets nothing written.
         group = [waiting for waiting in group if waiting.future.set_running_or_notify_cancel()]
         calls = [waiting.call for waiting in group]
         if not calls:
-            return
+            return None
         try:
             outcomes = self._write(calls)
         except BaseException as error:
             for waiting in group:
                 waiting.future.set_exception(_own(error))
-            return
+            return error
         entries = added(calls, outcomes)
         if entries:
             self.commits += 1
@@ -295,6 +342,7 @@ class WritingStore(Store):
             except Exception:
                 # Others find out when they look, and this thread must live on.
                 _log.exception("could not announce what is new in %r", self.address)
+        return None
 
     def _tell(self, session: str, entries: list[Entry]) -> None:
         listener = self._listeners.get(session)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from frugalbandits.lab.instances.catalogue import instance
-from frugalbandits.lab.paper.claims.checked import VERDICTS, check_claims, event_times, factors
+from frugalbandits.lab.paper.claims.checked import VERDICTS, check_claims, event_times, factors, paper_scale
 from frugalbandits.lab.paper.claims.evidence import late_growth, steady_from
 from frugalbandits.lab.paper.experiments import ALPHAS, INSTANCES, PAPER_POLICIES, cells_of, experiments
 from frugalbandits.lab.sweeps.cells import Settings
@@ -188,6 +188,22 @@ def test_cost_biased_sampling_holds_partly_when_the_sum_is_not_lower():
     # The variant saves 1,000 of cost regret and loses more in quality.
     changes = {BIASED: ablation(BIASED, 2_000, 2_300), UNBIASED: ablation(UNBIASED, 3_000, 500)}
     assert verdicts(WORLD | changes)["cost-biased"].verdict == "partly"
+
+
+def test_a_small_scale_says_nothing_against_a_claim():
+    """Few or short runs that do not confirm a claim are not at its scale; enough of them speak against it."""
+    found = list((WORLD | everywhere("etc-cs", 10)).values())
+    against = {claim.key: claim.verdict for claim in check_claims(found)}["cof-below-etc-cs"]
+    assert against == "does not hold"
+    for horizon, runs in ((T + 1, 1), (1, RUNS + 1)):
+        larger = dict.fromkeys(paper_scale(), (horizon, runs))
+        small = {claim.key: claim for claim in check_claims(found, larger)}
+        assert small["cof-below-etc-cs"].verdict == "not at this scale"
+        assert "have fewer pulls or runs than the paper's" in small["cof-below-etc-cs"].measured
+        assert "holds" in {claim.verdict for claim in small.values()}
+        assert not {"does not hold", "partly"} & {claim.verdict for claim in small.values()}
+    same = dict.fromkeys(paper_scale(), (T, RUNS))
+    assert {claim.key: claim.verdict for claim in check_claims(found, same)}["cof-below-etc-cs"] == against
 
 
 def test_without_results_nothing_is_tested():

@@ -114,7 +114,7 @@ def test_claims_captions_and_verdicts_are_in_both(written):
             assert f"Title of {name}" in text
         assert "Goodreads: runs 4 instead of 50." in text
         assert "19 claims of the paper" in text
-        assert "holds 19, partly 0, does not hold 0, not tested 0" in text
+        assert "holds 19, partly 0, does not hold 0, not at this scale 0, not tested 0" in text
         assert "frugal reproduce all --seed 0" in text
 
 

@@ -46,6 +46,13 @@ def test_every_experiment_has_its_figures_as_vector_and_as_pixels(everything):
     assert sum(picture.name == "illustrations" for picture in made.reproduction.pictures) == 4
 
 
+def test_a_quick_look_speaks_against_no_claim(everything):
+    _, made = everything
+    found = {claim.verdict for claim in made.reproduction.claims}
+    assert "not at this scale" in found and not {"does not hold", "partly"} & found
+    assert "not at this scale" in made.report.html.read_text()
+
+
 def test_tables_hold_the_numbers_behind_the_figures(everything):
     folder, _ = everything
     terminal = rows(folder / "tables" / "terminal.csv")

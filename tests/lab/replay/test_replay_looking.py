@@ -16,13 +16,13 @@ import frugalbandits as fb
 from frugalbandits.core.contextual.contract import Choice, ContextualSetting
 from frugalbandits.core.contextual.dual_cof import DualCOF
 from frugalbandits.core.jit import inlined
+from frugalbandits.lab.logs import Scan
 from frugalbandits.lab.replay import looking, queries
 from frugalbandits.lab.replay.data import Log, Table
 from frugalbandits.lab.replay.driver import MATCHED, TABLED
 from frugalbandits.lab.replay.looking import in_one_piece
 from frugalbandits.lab.replay.reading import Columns, read_past
 from frugalbandits.lab.replay.resampling import pool_of, source_of
-from frugalbandits.lab.replay.scanning import Scan
 from routing_harness import small
 
 FEW: dict[str, Any] = {"resamples": 39, "progress": False}

@@ -130,6 +130,10 @@ class ContextualPolicy(ABC):
         """Say what is wrong with a stored state whose values are in range; None: nothing."""
         return None
 
+    def pending_contradiction(self, propensity: float, floors: list[float]) -> str | None:
+        """Say what is wrong with the propensity and the floors of a stored decision; None: nothing."""
+        return None
+
     @abstractmethod
     def widened(self, state: Any, width: int) -> Any:
         """Return the state for encoded queries of a greater width: segments that were not seen before."""

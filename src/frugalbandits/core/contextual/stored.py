@@ -295,8 +295,11 @@ def _load_waiting(desk: Desk, data: dict[str, Any], known: frozenset[str], decis
         number = waiting.options[id_] = numbers[option("pending", row[1], known)]
         propensity = amount("a propensity in 'pending'", row[4], 1e-12, 1.0)
         floors = [amount("a floor in 'pending'", each, 0.0, 1.0) for each in listed("floors", row[6])]
-        if not number < len(floors) <= len(numbers) or floors[number] > propensity or sum(floors) > 0.5:
+        if not number < len(floors) <= len(numbers) or floors[number] > propensity:
             broken(f"'pending' has the floors {short(floors)} with a propensity of {propensity}")
+        trouble = desk._policy.pending_contradiction(propensity, floors)
+        if trouble is not None:
+            broken(f"'pending' has the entry {short(row)}, with {trouble}")
         waiters[id_] = Waiter(
             np.array(features, np.float64),
             segment,

@@ -190,15 +190,19 @@ class Handing:
 
     def _replanned(self, metadata: Any, usable: NDArray[np.bool_]) -> Decision:
         """Have a plan made for what is usable in this call, and another one in the next."""
-        usual = self._state.usable.copy()
-        self._state.usable[:] = usable
-        self._plan()
-        rank = self._ranks[0]
-        reason = self._policy.reason(self._state, rank)
-        decision = self._deliver(rank, reason, metadata, self._wanted)
-        self._policy.cut_short(self._state)
-        self._void()
-        self._state.usable[:] = usual
+        state = self._state
+        usual = state.usable.copy()
+        state.usable[:] = usable
+        try:
+            self._plan()
+            rank = self._ranks[0]
+            reason = self._policy.reason(state, rank)
+            decision = self._deliver(rank, reason, metadata, self._wanted)
+            self._policy.cut_short(state)
+        finally:
+            # Also where planning fails: the next call must not find the options of this one.
+            self._void()
+            state.usable[:] = usual
         return decision
 
     def _stood_in_for(self, metadata: Any, usable: NDArray[np.bool_]) -> Decision:
@@ -206,10 +210,11 @@ class Handing:
         missed = self._by_rank[self._ranks[self._at]]
         setting = self._setting
         rank = int(stand_in(self._state.tally, setting.keep, setting.reference, setting.level, usable))
+        decision = self._deliver(rank, f"stands in: {missed!r} is not available", metadata, True)
         self._at += 1
         # What the stand-in shows was not foreseen by the batch.
         self._repeats = min(self._repeats, 1)
-        return self._deliver(rank, f"stands in: {missed!r} is not available", metadata, True)
+        return decision
 
     def _resting(self) -> set[int]:
         """Return options that no feedback was ever heard of, and that were forgotten a short while ago."""

@@ -158,6 +158,7 @@ def advise(
     guesses: Mapping[str, Guess] | None = None,
     log: str | os.PathLike[str] | None = None,
     columns: tuple[str, str, str | None] = ("option", "reward", "cost"),
+    log_format: str = "auto",
     days: float = 30,
     now: str | None = None,
     feedback: Feedback = 1.0,
@@ -186,9 +187,12 @@ def advise(
         The quality of an option as a number, or as (lowest, highest) between which all is as likely. An
         option of which nothing is known, by a guess or by the log, may lie anywhere from 0.3 to 0.95.
     log
-        A .csv, .parquet or .ndjson file with a row per decision, for options without a guess.
+        A .csv, .parquet, .ndjson or .json file with a row per decision, for options without a guess. A row
+        without a reward was not judged: it counts for costs alone.
     columns
-        The log's columns of option, reward and cost.
+        The log's columns of option, reward and cost; a dotted name is a nested field.
+    log_format
+        As `format` of `replay`.
     days
         The period that spend and saving are of.
     now
@@ -215,7 +219,19 @@ def advise(
     ('worth it', 'nothing known')
     """
     case = case_of(
-        costs, volume, alpha, quality, guesses, log, columns, days, now, feedback, judge_price, worth
+        costs,
+        volume,
+        alpha,
+        quality,
+        guesses,
+        log,
+        columns,
+        days,
+        now,
+        feedback,
+        judge_price,
+        worth,
+        log_format,
     )
     return advise_on(case, policies, runs, seed, workers, progress)
 

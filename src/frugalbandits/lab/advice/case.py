@@ -124,6 +124,7 @@ def case_of(
     feedback: Feedback,
     judge_price: float,
     worth: float | None,
+    log_format: str = "auto",
 ) -> Case:
     """Return the case that is meant, or say in a line what is wrong with it."""
     known: Mapping[str, Belief] = {}
@@ -131,8 +132,8 @@ def case_of(
     if log is not None:
         option, reward, cost = columns
         # Costs that are given stand in for those of the log.
-        rewards, paid = read_log(log, option, reward, None if prices else cost)
-        known = logged(rewards)
+        rewards, paid = read_log(log, option, reward, None if prices else cost, log_format)
+        known = logged({name: observed for name, observed in rewards.items() if len(observed)})
         prices = prices or dict(zip(rewards, paid or [], strict=True))
         for name in rewards:
             if name not in prices:

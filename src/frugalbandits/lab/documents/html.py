@@ -50,7 +50,7 @@ thead th { background: var(--head); vertical-align: bottom; }
   font-weight: 600; font-size: .85rem; }
 .holds { color: var(--good); } .partly { color: var(--fair); border-style: dashed; }
 .does-not-hold { color: var(--bad); border-style: double; border-width: 3px; }
-.not-tested { color: var(--dim); border-style: dotted; }
+.not-tested, .not-at-this-scale { color: var(--dim); border-style: dotted; }
 @media (max-width: 48rem) { body { padding: 1.25rem 1rem 3rem; } h1 { font-size: 1.5rem; }
   .stacked thead { display: none; }
   .stacked caption, .stacked tbody, .stacked tr, .stacked td { display: block; }
@@ -75,7 +75,13 @@ _NOTEBOOK = """
 .frugal .box { overflow-x: auto; }
 """.strip()
 
-_SIGNS = {"holds": "✓", "partly": "◐", "does not hold": "✗", "not tested": "\N{EN DASH}"}
+_SIGNS = {
+    "holds": "✓",
+    "partly": "◐",
+    "does not hold": "✗",
+    "not tested": "\N{EN DASH}",
+    "not at this scale": "~",
+}
 
 
 def to_html(document: Document) -> str:

@@ -50,7 +50,7 @@ def _block(block: Block) -> Iterator[str]:
 
 def _cell(cell: Cell) -> str:
     text = _text(cell.text)
-    if cell.mark in ("strong", "holds", "partly", "does not hold", "not tested"):
+    if cell.mark in ("strong", "holds", "partly", "does not hold", "not at this scale", "not tested"):
         text = f"**{text}**"
     elif cell.mark == "weak":
         text = f"*{text}*"

@@ -19,7 +19,9 @@ __all__ = [
 ]
 
 #: What is said about a cell beyond its text.
-Mark: TypeAlias = Literal["", "strong", "weak", "holds", "partly", "does not hold", "not tested"]
+Mark: TypeAlias = Literal[
+    "", "strong", "weak", "holds", "partly", "does not hold", "not at this scale", "not tested"
+]
 
 
 class Cell(NamedTuple):

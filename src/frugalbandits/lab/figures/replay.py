@@ -78,9 +78,9 @@ def plot_replay(replay: Replay) -> Figure:
         axes.margins(x=0.12, y=0.08)
         axes.set_xlabel("mean spend a request")
         axes.set_ylabel("mean quality")
-        axes.set_title(
-            f"{bar_label(replay.problem)}, {counted(replay.horizon, 'request')}, estimator {replay.estimator}"
-        )
+        title_words = f"{bar_label(replay.problem)}, {counted(replay.horizon, 'request')}"
+        unsure = "" if replay.identified else f"\n{replay.identification}"
+        axes.set_title(f"{title_words}, estimator {replay.estimator}{unsure}")
         legend_below(figure, handles, labels)
     return figure
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from frugalbandits.core.files import make_folder
 from frugalbandits.lab.figures.panels import save
-from frugalbandits.lab.paper.claims.checked import check_claims
+from frugalbandits.lab.paper.claims.checked import check_claims, paper_scale
 from frugalbandits.lab.paper.experiments import cells_of, experiment, experiments
 from frugalbandits.lab.paper.figures.plots import draw
 from frugalbandits.lab.paper.report.page import Picture, Report, Reproduction, write_report
@@ -87,7 +87,7 @@ def reproduce(
             save(drawn.figure, vector)
             pictures.append(Picture(name, drawn.stem, drawn.title, drawn.caption, png, vector))
     tables = write_tables(folder / TABLES, outcomes) if outcomes else []
-    claims = check_claims(outcomes)
+    claims = check_claims(outcomes, paper_scale())
     seconds = time.perf_counter() - started
     made = Reproduction(wanted, told, outcomes, pictures, claims, seconds)
     return Made(made, write_report(folder, made), tables)

@@ -21,7 +21,9 @@ ESTIMATORS = ("auto", "full", "resample", "reject", "weights")
 FEW = 30
 # A log that was random is taken for one that was not with this probability.
 _WRONGLY_REFUSED = 0.001
+_TESTS = 3  # that share it
 _SAME_CHANCE = 1e-6
+_OTHERS = "use 'resample' or 'weights'"
 
 
 class Chosen(NamedTuple):
@@ -35,10 +37,14 @@ class Chosen(NamedTuple):
     assumes: str
     covers: str
     warnings: tuple[str, ...]
+    identified: bool = True
 
 
-def choose(past: Past, wanted: str, requests: int | None) -> Chosen:
-    """Return the estimator that is asked for, or the one that the log allows; refuse one that it does not."""
+def choose(past: Past, wanted: str, requests: int | None, randomised: bool = False) -> Chosen:
+    """Return the estimator that is asked for, or the one that the log allows; refuse one that it does not.
+
+    `randomised` is the caller's word that options were assigned at random, whatever the request.
+    """
     if wanted not in ESTIMATORS:
         raise unknown_name("estimator", str(wanted), ESTIMATORS)
     if isinstance(past, Table):
@@ -64,7 +70,11 @@ def choose(past: Past, wanted: str, requests: int | None) -> Chosen:
         )
     if past.propensity is not None and wanted != "resample":
         return _weights(past, requests)
-    return _resample(past, requests)
+    if randomised:
+        why = _dependence(past)
+        if why is not None:
+            raise InputError(f"random_assignment is claimed, but {why}")
+    return _resample(past, requests, randomised)
 
 
 def _full(table: Table, requests: int | None) -> Chosen:
@@ -87,7 +97,7 @@ def _full(table: Table, requests: int | None) -> Chosen:
     )
 
 
-def _resample(log: Log, requests: int | None) -> Chosen:
+def _resample(log: Log, requests: int | None, randomised: bool) -> Chosen:
     balanced = log.context is not None
     weights = weights_of(Log(log.names, log.choice, log.pairs, None, log.context, log.contexts))
     blind = _missing_contexts(log)
@@ -100,10 +110,15 @@ def _resample(log: Log, requests: int | None) -> Chosen:
         "each use of an option gives the reward and the cost of one of its rows, drawn with replacement"
         + (", contexts in the shares that all requests have" if balanced else ""),
         "rewards and costs of an option stay as they are, and "
-        + ("within a context " if balanced else "")
-        + "what it was used for in the log is like what it would be used for",
+        + (
+            "options were assigned at random, as you say"
+            if randomised
+            else ("within a context " if balanced else "")
+            + "what it was used for in the log is like what it would be used for"
+        ),
         "the noise of the log: the rows of each option are drawn anew with replacement",
         tuple(warnings),
+        randomised,
     )
 
 
@@ -191,15 +206,23 @@ def _not_random(log: Log) -> str | None:
                 f"the propensity of row {row + 1:,} in the order of time is {log.propensity[row]:g}, and not "
                 f"1/{len(log.names)}: use 'weights'"
             )
+    p_value = _p_of_counts(log.counts)
+    if p_value * _TESTS <= _WRONGLY_REFUSED:
+        return f"options were used unequally often (chi-square test, p = {p_value:.1g}): {_OTHERS}"
+    why = _dependence(log)
+    return None if why is None else f"{why}: {_OTHERS}"
+
+
+def _dependence(log: Log) -> str | None:
+    """Say what the choice depends on, by tests; None where nothing speaks against a choice at random."""
     tests = {
-        "options were used unequally often": _p_of_counts(log.counts),
-        "what was chosen depends on what was chosen before": _p_of_table(log.choice[:-1], log.choice[1:]),
+        "what was chosen depends on what was chosen before": _p_of_table(log.choice[:-1], log.choice[1:])
     }
     if log.context is not None:
         tests["what was chosen depends on the context"] = _p_of_table(log.choice, log.context)
     for words, p_value in tests.items():
-        if p_value * len(tests) <= _WRONGLY_REFUSED:
-            return f"{words} (chi-square test, p = {p_value:.1g}): use 'resample' or 'weights'"
+        if p_value * _TESTS <= _WRONGLY_REFUSED:
+            return f"{words} (chi-square test, p = {p_value:.1g})"
     return None
 
 

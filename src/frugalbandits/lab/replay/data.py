@@ -37,6 +37,8 @@ class Log:
         The kinds of requests.
     place
         The row of each request in the file, counted from 0; None where that is not known.
+    served
+        Uses of each option, those that were not judged included; None where every row was judged.
     """
 
     names: tuple[str, ...]
@@ -46,9 +48,10 @@ class Log:
     context: Ints | None = None
     contexts: tuple[str, ...] = ()
     place: Ints | None = None
+    served: Ints | None = None
 
     def part(self, rows: Ints) -> Log:
-        """Return some rows of the log."""
+        """Return some rows of the log; uses that were not judged are counted as before."""
         return Log(
             self.names,
             self.choice[rows],
@@ -57,16 +60,22 @@ class Log:
             None if self.context is None else self.context[rows],
             self.contexts,
             None if self.place is None else self.place[rows],
+            self.served,
         )
 
     @property
     def requests(self) -> int:
-        """Number of requests."""
+        """Number of requests that were judged."""
         return len(self.choice)
 
     @property
+    def uses(self) -> Ints:
+        """Uses of each option, judged or not."""
+        return self.counts if self.served is None else self.served
+
+    @property
     def counts(self) -> Ints:
-        """Uses of each option."""
+        """Rows of each option that were judged."""
         return np.bincount(self.choice, minlength=len(self.names)).astype(np.int64)
 
 

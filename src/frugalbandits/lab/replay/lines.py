@@ -8,16 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.replay.confounding import Shifts
 from frugalbandits.lab.replay.data import Floats
 from frugalbandits.lab.replay.estimating import Replays, interval
 from frugalbandits.lab.replay.looking import Rules
 from frugalbandits.lab.replay.result import Estimate, Line
 
-__all__ = ["HAPPENED", "ORACLE", "Happened", "Played", "bar_of", "lines_of"]
+__all__ = ["HAPPENED", "ORACLE", "Happened", "Limits", "Played", "bar_of", "lines_of"]
 
 #: Names of two lines.
 HAPPENED, ORACLE = "what happened", "oracle"
 _SAME = 1e-12
+_SHARE = (0.0, 1.0)
 _REWARD, _COST = 0, 1
 
 
@@ -37,13 +39,39 @@ class Played(NamedTuple):
     rules: Rules | None = None
 
 
-def bar_of(problem: Problem, found: Replays) -> Estimate:
+class Limits(NamedTuple):
+    """What an interval may not leave, and by how much it is widened.
+
+    `costs` are the least and the greatest cost of a row: no mean lies beyond them. `shifts` is for a log that
+    does not identify what options would give; None for others.
+    """
+
+    costs: tuple[float, float]
+    shifts: Shifts | None = None
+
+    def spend(self, value: float, resampled: Floats, uses: dict[str, float]) -> Estimate:
+        """Return a mean cost with its interval."""
+        wider = 0.0 if self.shifts is None else self.shifts.of(uses)[_COST]
+        return _estimate(value, resampled, self.costs, wider)
+
+    def quality(self, value: float, resampled: Floats, uses: dict[str, float]) -> Estimate:
+        """Return a mean reward with its interval."""
+        return _estimate(value, resampled, _SHARE, self.wider(uses))
+
+    def wider(self, uses: dict[str, float]) -> float:
+        """Return by how much the interval of a mean reward is widened."""
+        return 0.0 if self.shifts is None else self.shifts.of(uses)[_REWARD]
+
+
+def bar_of(problem: Problem, found: Replays, limits: Limits) -> Estimate:
     """Return the quality that is good enough, with its interval."""
-    return _estimate(problem.threshold, np.array([each.threshold for each in _problems(problem, found)]))
+    wider = 0.0 if limits.shifts is None else limits.shifts.of_bar(problem)
+    levels = np.array([each.threshold for each in _problems(problem, found)])
+    return _estimate(problem.threshold, levels, _SHARE, wider)
 
 
 def lines_of(
-    problem: Problem, played: Played, looked: Played | None, happened: Happened | None
+    problem: Problem, played: Played, looked: Played | None, happened: Happened | None, limits: Limits
 ) -> tuple[tuple[Line, ...], str]:
     """Return all lines, and the name of the one that savings are compared with.
 
@@ -51,10 +79,13 @@ def lines_of(
     """
     found = played.found
     resampled = _problems(problem, found)
-    bars = _Bars(problem.threshold, np.array([each.threshold for each in resampled]))
+    wider = 0.0 if limits.shifts is None else limits.shifts.of_bar(problem)
+    bars = _Bars(problem.threshold, np.array([each.threshold for each in resampled]), wider)
     best = f"always {problem.names[problem.best_arm]}"
     base = float(problem.costs[problem.best_arm]) if happened is None else happened.spend
-    lines = [_policy(name, place, problem, found, bars, base) for place, name in enumerate(played.names)]
+    lines = [
+        _policy(name, place, problem, found, bars, base, limits) for place, name in enumerate(played.names)
+    ]
     rules: list[Line] = []
     if looked is not None:
         own = Problem(
@@ -65,26 +96,32 @@ def lines_of(
         )
         marks = _Bars(own.threshold, np.array([each.threshold for each in _problems(problem, looked.found)]))
         lines += [
-            _policy(name, place, problem, looked.found, marks, base)
+            _policy(name, place, problem, looked.found, marks, base, limits)
             for place, name in enumerate(looked.names)
         ]
-        rules = [] if looked.rules is None else _rules(problem, looked.rules, base)
+        rules = [] if looked.rules is None else _rules(problem, looked.rules, base, limits)
     if happened is not None:
         lines.append(_happened(happened, bars))
-    lines += [_oracle(problem, resampled, bars, base), *rules]
-    lines += [_always(arm, problem, found, bars, base) for arm in problem.order.tolist()]
+    lines += [_oracle(problem, resampled, bars, base, limits), *rules]
+    lines += [_always(arm, problem, found, bars, base, limits) for arm in problem.order.tolist()]
     return tuple(lines), best if happened is None else HAPPENED
 
 
 class _Bars(NamedTuple):
     own: float
     resampled: Floats
+    wider: float = 0.0
 
-    def over(self, quality: Estimate, resampled: Floats | float) -> Estimate | None:
-        """Return a quality over the bar, in each resampled past over its own; None for a bar of 0."""
+    def over(self, quality: Estimate, resampled: Floats | float, wider: float = 0.0) -> Estimate | None:
+        """Return a quality over the bar, in each resampled past over its own; None for a bar of 0.
+
+        `wider` is by how much the quality is widened.
+        """
         if self.own <= 0 or self.resampled.min() <= 0:
             return None
-        return _estimate(quality.value / self.own, resampled / self.resampled)
+        ratio = quality.value / self.own
+        more = (wider + ratio * self.wider) / self.own
+        return _estimate(ratio, resampled / self.resampled, (0.0, np.inf), more)
 
 
 def _problems(problem: Problem, found: Replays) -> list[Problem]:
@@ -96,17 +133,19 @@ def _problems(problem: Problem, found: Replays) -> list[Problem]:
     ]
 
 
-def _estimate(value: float, resampled: Floats) -> Estimate:
+def _estimate(value: float, resampled: Floats, limits: tuple[float, float], wider: float = 0.0) -> Estimate:
     """Return a value with its interval: percentiles of the resampled ones, and room for their bias.
 
     What a policy reaches is what looked best, and that looks better than it is: the more so in pasts that are
     drawn from a past. By as much as resampled values lie above the value, the truth is taken to lie below it,
-    so the interval reaches to the percentiles around there as well.
+    so the interval reaches to the percentiles around there as well. It ends where no value can lie.
     """
     low, high = interval(resampled)
     back = 2.0 * (float(resampled.mean()) - value)
+    least, most = limits
+    low, high = min(low, low - back) - wider, max(high, high - back) + wider
     # The value itself is never left out: its own past is one of those that might have been.
-    return Estimate(value, min(low, low - back, value), max(high, high - back, value))
+    return Estimate(value, min(max(low, least), value), max(min(high, most), value))
 
 
 def _saving(spend: Estimate, base: float) -> Estimate | None:
@@ -119,15 +158,17 @@ def _share(quality: Floats, bars: Floats) -> float:
     return float((quality >= bars * (1.0 - _SAME)).mean())
 
 
-def _policy(name: str, place: int, problem: Problem, found: Replays, bars: _Bars, base: float) -> Line:
+def _policy(
+    name: str, place: int, problem: Problem, found: Replays, bars: _Bars, base: float, limits: Limits
+) -> Line:
     runs, resampled = found.runs[place], found.resampled[place].mean(axis=1)
-    spend = _estimate(float(runs[:, _COST].mean()), resampled[:, _COST])
-    quality = _estimate(float(runs[:, _REWARD].mean()), resampled[:, _REWARD])
+    uses = dict(zip(problem.names, found.uses[place].mean(axis=0).tolist(), strict=True))
+    spend = limits.spend(float(runs[:, _COST].mean()), resampled[:, _COST], uses)
+    quality = limits.quality(float(runs[:, _REWARD].mean()), resampled[:, _REWARD], uses)
     in_order = None
     if found.in_order is not None:
         reward, cost = found.in_order[place].mean(axis=0).tolist()
         in_order = (cost, reward)
-    uses = found.uses[place].mean(axis=0).tolist()
     return Line(
         name,
         "policy",
@@ -138,8 +179,8 @@ def _policy(name: str, place: int, problem: Problem, found: Replays, bars: _Bars
         _share(resampled[:, _REWARD], bars.resampled),
         in_order,
         (_range(runs[:, _COST]), _range(runs[:, _REWARD])),
-        dict(zip(problem.names, uses, strict=True)),
-        bars.over(quality, resampled[:, _REWARD]),
+        uses,
+        bars.over(quality, resampled[:, _REWARD], limits.wider(uses)),
     )
 
 
@@ -156,19 +197,20 @@ def _happened(happened: Happened, bars: _Bars) -> Line:
     return Line(HAPPENED, "happened", None, spend, quality, None, reaches, None, None, happened.shares, over)
 
 
-def _oracle(problem: Problem, resampled: Sequence[Problem], bars: _Bars, base: float) -> Line:
+def _oracle(problem: Problem, resampled: Sequence[Problem], bars: _Bars, base: float, limits: Limits) -> Line:
     own = problem.optimal_arm
     costs = np.array([each.costs[each.optimal_arm] for each in resampled])
     rewards = np.array([each.means[each.optimal_arm] for each in resampled])
-    spend = _estimate(float(problem.costs[own]), costs)
-    quality = _estimate(float(problem.means[own]), rewards)
-    same = float(np.mean([each.optimal_arm == own for each in resampled]))
     name = problem.names[own]
-    over, shares = bars.over(quality, rewards), {name: 1.0}
+    shares = {name: 1.0}
+    spend = limits.spend(float(problem.costs[own]), costs, shares)
+    quality = limits.quality(float(problem.means[own]), rewards, shares)
+    same = float(np.mean([each.optimal_arm == own for each in resampled]))
+    over = bars.over(quality, rewards, limits.wider(shares))
     return Line(ORACLE, "oracle", name, spend, quality, _saving(spend, base), same, None, None, shares, over)
 
 
-def _rules(problem: Problem, rules: Rules, base: float) -> list[Line]:
+def _rules(problem: Problem, rules: Rules, base: float, limits: Limits) -> list[Line]:
     """Return a line for each rule that looks at something of its own."""
     there = {"mix": True, "segments": rules.segmented, "linear": rules.featured}
     bars = _Bars(rules.own.bar, np.array([each.bar for each in rules.resampled]))
@@ -177,22 +219,23 @@ def _rules(problem: Problem, rules: Rules, base: float) -> list[Line]:
         if not there[rule.kind]:
             continue
         resampled = [each.rules[place] for each in rules.resampled]
-        spend = _estimate(rule.cost, np.array([each.cost for each in resampled]))
-        rewards = np.array([each.quality for each in resampled])
-        quality = _estimate(rule.quality, rewards)
-        reaches = float(np.mean([each.reaches for each in resampled]))
         shares = dict(zip(problem.names, rule.shares.tolist(), strict=True))
+        spend = limits.spend(rule.cost, np.array([each.cost for each in resampled]), shares)
+        rewards = np.array([each.quality for each in resampled])
+        quality = limits.quality(rule.quality, rewards, shares)
+        reaches = float(np.mean([each.reaches for each in resampled]))
         over, name = bars.over(quality, rewards), f"{ORACLE}: {rule.kind}"
         saving = _saving(spend, base)
         lines.append(Line(name, "oracle", None, spend, quality, saving, reaches, None, None, shares, over))
     return lines
 
 
-def _always(arm: int, problem: Problem, found: Replays, bars: _Bars, base: float) -> Line:
+def _always(arm: int, problem: Problem, found: Replays, bars: _Bars, base: float, limits: Limits) -> Line:
     name = problem.names[arm]
+    shares = {name: 1.0}
     resampled = found.resampled_means[:, arm]
-    spend = _estimate(float(problem.costs[arm]), resampled[:, _COST])
-    quality = _estimate(float(problem.means[arm]), resampled[:, _REWARD])
+    spend = limits.spend(float(problem.costs[arm]), resampled[:, _COST], shares)
+    quality = limits.quality(float(problem.means[arm]), resampled[:, _REWARD], shares)
     return Line(
         f"always {name}",
         "always",
@@ -203,6 +246,6 @@ def _always(arm: int, problem: Problem, found: Replays, bars: _Bars, base: float
         _share(resampled[:, _REWARD], bars.resampled),
         None,
         None,
-        {name: 1.0},
-        bars.over(quality, resampled[:, _REWARD]),
+        shares,
+        bars.over(quality, resampled[:, _REWARD], limits.wider(shares)),
     )

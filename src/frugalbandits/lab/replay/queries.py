@@ -16,9 +16,9 @@ from frugalbandits.core.quality import Quality
 from frugalbandits.errors import InputError, unknown_name
 from frugalbandits.lab.contextual import ContextualProblem
 from frugalbandits.lab.contextual.oracle import fitted_rewards
+from frugalbandits.lab.logs import Scan
 from frugalbandits.lab.replay.data import Floats, Ints, Past, Table
 from frugalbandits.lab.replay.reading import Columns
-from frugalbandits.lab.replay.scanning import Scan
 from frugalbandits.lab.text import counted
 
 if TYPE_CHECKING:

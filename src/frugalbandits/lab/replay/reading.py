@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from frugalbandits.errors import InputError, unknown_name
+from frugalbandits.lab.logs import Scan
 from frugalbandits.lab.replay.data import Floats, Ints, Log, Past, Table
-from frugalbandits.lab.replay.scanning import Scan
-from frugalbandits.lab.text import counted
+from frugalbandits.lab.text import counted, listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +42,7 @@ class Columns(NamedTuple):
         """Return the name of a column, None where it is not there; one that was named must be."""
         if getattr(self, what) is not None:
             scan.require([self.name(what)])
-        return self.name(what) if self.name(what) in scan.columns else None
+        return self.name(what) if scan.has(self.name(what)) else None
 
 
 def read_past(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
@@ -49,7 +50,7 @@ def read_past(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
     reward, cost = columns.name("reward"), columns.name("cost")
     wide = [column.removeprefix(f"{reward}:") for column in scan.columns if column.startswith(f"{reward}:")]
     if wide:
-        return _wide(scan, columns, wide), ()
+        return _wide(scan, columns, wide)
     needed = [columns.name("option"), reward, cost]
     scan.require(
         needed,
@@ -60,7 +61,7 @@ def read_past(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
     return _long(scan, columns)
 
 
-def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
+def _wide(scan: Scan, columns: Columns, names: list[str]) -> tuple[Table, tuple[str, ...]]:
     reward, cost = columns.name("reward"), columns.name("cost")
     rewards, costs = [f"{reward}:{name}" for name in names], [f"{cost}:{name}" for name in names]
     scan.require(costs)
@@ -72,10 +73,10 @@ def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
     _check_names(scan, names)
     time, option = columns.there(scan, "time"), columns.there(scan, "option")
     others = [each for each in (time, option) if each is not None]
-    frame = scan.frame([*rewards, *costs], others)
+    frame = scan.frame(costs, others, rewards=rewards)
     pairs = np.empty((len(names), frame.height, 2))
     for place, (own, price) in enumerate(zip(rewards, costs, strict=True)):
-        _check(scan, frame, own, price)
+        _check_costs(scan, frame, price)
         pairs[place, :, 0] = frame[own].to_numpy()
         pairs[place, :, 1] = frame[price].to_numpy()
     choice = None
@@ -86,17 +87,30 @@ def _wide(scan: Scan, columns: Columns, names: list[str]) -> Table:
             row = int(np.argmax(choice < 0))
             raise InputError(f"{scan.name}, row {row + 1:,}: {unknown_name('option', chosen[row], names)}")
     table = Table(tuple(names), pairs, choice, np.arange(frame.height))
-    return table if time is None else table.part(np.argsort(scan.moments(frame, time), kind="stable"))
+    if time is not None:
+        table = table.part(np.argsort(scan.moments(frame, time), kind="stable"))
+    return _all_judged(scan, table)
+
+
+def _all_judged(scan: Scan, table: Table) -> tuple[Table, tuple[str, ...]]:
+    """Return the requests of a full table on which every option was judged, and what to say of the others."""
+    judged = np.isfinite(table.pairs[:, :, 0]).all(axis=0)
+    if judged.all():
+        return table, ()
+    if not judged.any():
+        raise InputError(f"{scan.name}: no request has the reward of every option")
+    said = f"left out: {counted(int((~judged).sum()), 'request')} without the reward of every option"
+    return table.part(np.flatnonzero(judged)), (said,)
 
 
 def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
     option, reward, cost = (columns.name(what) for what in ("option", "reward", "cost"))
     time, request = columns.there(scan, "time"), columns.there(scan, "request")
     propensity, context = columns.there(scan, "propensity"), columns.there(scan, "context")
-    numbers = [reward, cost, *([] if propensity is None else [propensity])]
+    numbers = [cost, *([] if propensity is None else [propensity])]
     others = [each for each in dict.fromkeys((option, time, request, context)) if each is not None]
-    frame = scan.frame(numbers, others)
-    _check(scan, frame, reward, cost)
+    frame = scan.frame(numbers, others, rewards=[reward])
+    _check_costs(scan, frame, cost)
     if propensity is not None:
         chances = frame[propensity]
         scan.refuse(~((chances > 0) & (chances <= 1)), propensity, "does not lie in (0, 1]")
@@ -113,7 +127,7 @@ def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
         ids = scan.names(frame, request)[order]
         table, told = _full(names, choice[order], pairs[order], ids, order)
         if table is not None:
-            return table, ()
+            return _all_judged(scan, table)
     kinds, kind = _kinds(scan, frame, context)
     chance = None if propensity is None else frame[propensity].to_numpy()[order]
     log = Log(
@@ -125,7 +139,45 @@ def _long(scan: Scan, columns: Columns) -> tuple[Past, tuple[str, ...]]:
         kinds,
         order,
     )
-    return log, told
+    log, unjudged = _judged(scan, log, reward)
+    return log, (*told, *unjudged)
+
+
+def _judged(scan: Scan, log: Log, reward: str) -> tuple[Log, tuple[str, ...]]:
+    """Return the rows that were judged, at the mean costs of all rows, and what to say of the others.
+
+    Rewards come from the rows that have one. What an option costs is known of every row, so the costs of its
+    judged rows are scaled to the mean of all of them.
+    """
+    judged = np.isfinite(log.pairs[:, 0])
+    if judged.all():
+        return log, ()
+    if not judged.any():
+        raise InputError(f"{scan.name}: no row has a reward in the column {reward!r}")
+    uses = log.counts
+    rows = np.bincount(log.choice[judged], minlength=len(uses))
+    known = np.flatnonzero(rows > 0)
+    names = [log.names[option] for option in known]
+    _check_names(scan, names)
+    spent = np.bincount(log.choice, log.pairs[:, 1], len(uses)) / uses
+    paid = np.bincount(log.choice[judged], log.pairs[judged, 1], len(uses)) / np.maximum(rows, 1)
+    factor = np.where(paid > 0, spent / np.where(paid > 0, paid, 1.0), 1.0)
+    part = log.part(np.flatnonzero(judged))
+    pairs = part.pairs.copy()
+    pairs[:, 1] *= factor[part.choice]
+    places = np.full(len(uses), -1)
+    places[known] = np.arange(len(known))
+    part = replace(part, names=tuple(names), choice=places[part.choice], pairs=pairs, served=uses[known])
+    said = [
+        f"judged: {judged.sum():,} of {counted(len(judged), 'row')} ({judged.mean():.3g} of all); quality is "
+        "of these, and assumes that the others are like them; costs are of all rows"
+    ]
+    lost = [
+        f"{log.names[option]} ({counted(int(uses[option]), 'row')})" for option in np.flatnonzero(rows == 0)
+    ]
+    if lost:
+        said.append(f"no row was judged, so nothing is known of {listed(lost)}")
+    return part, tuple(said)
 
 
 def _full(
@@ -179,8 +231,7 @@ def _codes(values: pl.Series, names: Sequence[str] | pl.Series) -> Ints:
     return values.replace_strict(known, places, default=-1, return_dtype=pl.Int64).to_numpy().copy()
 
 
-def _check(scan: Scan, frame: pl.DataFrame, reward: str, cost: str) -> None:
-    scan.refuse(~frame[reward].is_between(0, 1), reward, "does not lie in [0, 1]")
+def _check_costs(scan: Scan, frame: pl.DataFrame, cost: str) -> None:
     scan.refuse(frame[cost] < 0, cost, "is below 0")
 
 

@@ -18,17 +18,18 @@ from frugalbandits.core.registry import policies as registered
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab.contextual import contextual_policies
+from frugalbandits.lab.logs import Scan
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.replay.choosing import choose
+from frugalbandits.lab.replay.confounding import NOT_IDENTIFIED, bounds_of, shifts_of
 from frugalbandits.lab.replay.data import Log, Past, Table
 from frugalbandits.lab.replay.drift import find_changes
 from frugalbandits.lab.replay.estimating import Batches, Effort, Job, effort_for, run_replays
-from frugalbandits.lab.replay.lines import Happened, Played, bar_of, lines_of
+from frugalbandits.lab.replay.lines import Happened, Limits, Played, bar_of, lines_of
 from frugalbandits.lab.replay.lookers import label_of, look
 from frugalbandits.lab.replay.queries import Queries, Wanted, read_queries, wanted_of
 from frugalbandits.lab.replay.reading import Columns, read_past
 from frugalbandits.lab.replay.result import Replay
-from frugalbandits.lab.replay.scanning import Scan
 from frugalbandits.lab.replay.warning import cut_short, warnings_of
 from frugalbandits.lab.running import check_count, check_seed, label
 from frugalbandits.lab.watching import Progress, listener
@@ -59,6 +60,9 @@ def replay(
     text: str | None = None,
     among: Sequence[str] | None = None,
     estimator: str = "auto",
+    random_assignment: bool = False,
+    strict: bool = False,
+    format: str = "auto",
     requests: int | None = None,
     resamples: int | None = None,
     seed: int = 0,
@@ -70,16 +74,18 @@ def replay(
     Parameters
     ----------
     log
-        A file (.csv, .parquet, .ndjson or .jsonl), a polars.DataFrame, or a mapping of columns. Either a
-        request a row with the option that was used; or a full table, with a column ``reward:NAME`` and a
-        column ``cost:NAME`` for each option, or with a row for each request and option.
+        A file (.csv, .parquet, .ndjson, .jsonl or .json), a polars.DataFrame, or a mapping of columns.
+        Either a request a row with the option that was used; or a full table, with a column ``reward:NAME``
+        and a column ``cost:NAME`` for each option, or with a row for each request and option. A row without a
+        reward was not judged: it counts for costs alone.
     alpha, quality
         What is good enough, as for `Session`.
     policies
         Names, or policies with settings. By default VOI-CS, COF, PE-CS and ETC-CS, or those of them that know
         the bar; and where something is known of requests MIX-CS and DualCOF, which promise an average.
     option, reward, cost, time, request, propensity, context
-        What these columns are called; by default as here. The last four need not be there. Rows are put in
+        What these columns are called; by default as here. A dotted name is a nested field, such as
+        ``metadata.score``. The last four need not be there. Rows are put in
         the order of `time`. `request` says which rows of a full table belong together. `propensity` is the
         probability with which the option of the row was chosen, and `context` the kind of the request, its
         segment.
@@ -94,8 +100,15 @@ def replay(
         with replacement; "weights": drawn by 1 over their propensity; "reject": the rows of a log that chose
         uniformly at random are kept where the policy would have used the same option. "auto" takes the first
         for a full table, and for a log the third where there are propensities and the second otherwise.
+    random_assignment
+        Say that options were assigned at random, whatever the request: then "resample" needs no other
+        assumption. It is refused where a test speaks against it.
+    strict
+        Refuse a log that does not identify what options would have given on the other requests.
+    format
+        "litellm", "langfuse" or "otel" for exports of these; "table" for columns; "auto" finds out.
     requests
-        Requests of each run, for "resample" and "weights"; by default as many as the log has.
+        Requests of each run, for "resample" and "weights"; by default as many as the log has judged ones.
     resamples
         Pasts that are drawn for the intervals; 199 by default, and fewer, at least 39, for large tables.
     seed
@@ -129,7 +142,7 @@ def replay(
     length = None if requests is None else check_count("requests", requests)
     if resamples is not None and check_count("resamples", resamples) < 39:
         raise InputError(f"resamples must be 39 or more for a 95% interval, but it is {resamples!r}")
-    scan = Scan(log)
+    scan = Scan(log, format)
     columns = Columns(option, reward, cost, time, request, propensity, context)
     known = wanted_of(scan, columns, features, text)
     chosen, lookers = _policies(policies, bar)
@@ -137,7 +150,9 @@ def replay(
     past, untried = _restricted(whole, among)
     check_names(past.names, len(past.names))
     reference = check_reference(bar, past.names)
-    how = choose(past, estimator, length)
+    how = choose(past, estimator, length, random_assignment)
+    if strict and not how.identified:
+        raise InputError(_refusal(scan))
     queries, of_queries = _queries(scan, known, past, how.name, seed)
     if policies is None and queries is not None:
         chosen, lookers = [*chosen, "mix-cs"], ["dual-cof"]
@@ -164,25 +179,46 @@ def replay(
     problem = Problem(found.means[:, 0], found.means[:, 1], names=past.names, quality=bar)
     happened = _happened(whole)
     played = Played([label(policy) for policy in chosen], found)
-    lines, against = lines_of(problem, played, looked, happened)
+    unsure = None if how.identified or not isinstance(past, Log) else past
+    shifts = None if unsure is None else shifts_of(unsure)
+    limits = Limits((float(past.pairs[..., 1].min()), float(past.pairs[..., 1].max())), shifts)
+    lines, against = lines_of(problem, played, looked, happened, limits)
     changes = find_changes(past)
+    bounds = None if unsure is None else bounds_of(unsure)
     return Replay(
         scan.name.strip("'"),
-        past.requests,
+        int(past.uses.sum()) if isinstance(past, Log) else past.requests,
         how.horizon,
         how.name,
         how.method,
         how.assumes,
         how.covers,
         problem,
-        bar_of(problem, found),
+        bar_of(problem, found, limits),
         lines,
         against,
         dict(zip(past.names, past.counts.tolist(), strict=True)),
         changes,
-        (*told, *of_queries, *warnings_of(past, how, found, lines, untried, changes)),
+        (
+            *scan.notes,
+            *told,
+            *of_queries,
+            *([] if shifts is None else shifts.words),
+            *warnings_of(past, how, found, lines, untried, changes, bounds),
+        ),
         effort,
         seen,
+        how.identified,
+        "" if how.identified else NOT_IDENTIFIED,
+        bounds,
+        past.requests,
+    )
+
+
+def _refusal(scan: Scan) -> str:
+    return (
+        f"{scan.name}: {NOT_IDENTIFIED}, and strict is asked for: name a column of propensities, say that "
+        "options were assigned at random (random_assignment) if they were, or give a full table"
     )
 
 
@@ -242,12 +278,13 @@ def _happened(past: Past) -> Happened | None:
         if past.choice is None:
             return None
         pairs = past.pairs[past.choice, np.arange(past.requests)]
+        uses = np.bincount(past.choice, minlength=len(past.names)) / past.requests
+        reward, cost = pairs.mean(axis=0).tolist()
     else:
-        pairs = past.pairs
-    choice = past.choice
-    assert choice is not None
-    uses = np.bincount(choice, minlength=len(past.names)) / past.requests
-    reward, cost = pairs.mean(axis=0).tolist()
+        # Quality is of the judged rows of each option, in the shares of all rows.
+        uses = past.uses / past.uses.sum()
+        means = np.stack([np.bincount(past.choice, past.pairs[:, part]) for part in (0, 1)]) / past.counts
+        reward, cost = (means @ uses).tolist()
     return Happened(cost, reward, dict(zip(past.names, uses.tolist(), strict=True)))
 
 
@@ -272,4 +309,5 @@ def _restricted(past: Past, among: Sequence[str] | None) -> tuple[Past, tuple[st
     places = np.full(len(past.names), -1)
     places[there] = np.arange(len(there))
     kept = past.part(np.flatnonzero(places[past.choice] >= 0))
-    return replace(kept, names=names, choice=places[kept.choice]), untried
+    served = None if past.served is None else past.served[there]
+    return replace(kept, names=names, choice=places[kept.choice], served=served), untried

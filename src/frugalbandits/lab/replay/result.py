@@ -96,7 +96,7 @@ class Replay(Shown):
     source
         What was replayed.
     requests, horizon
-        Rows of the past, and requests of each run.
+        Rows of the past, those that were not judged included, and requests of each run.
     estimator
         "full", "resample", "reject" or "weights".
     method, assumes, covers
@@ -119,6 +119,16 @@ class Replay(Shown):
         Runs on the past, resampled pasts, and runs on each of these.
     looked
         What policies that look at the request were run on; None where there is nothing to look at.
+    identified
+        Whether the log says what an option would have given on the other requests: it is a full table, has
+        propensities, or was assigned at random. If not, intervals cover the noise of the log alone.
+    identification
+        What to say of that beside the figures; empty where it is identified.
+    quality_bounds
+        Where it is not identified, what the log says of the mean quality of each option without any
+        assumption: the least and the greatest.
+    judged
+        Rows that have a reward, or requests of a full table that do.
     """
 
     source: str
@@ -137,6 +147,10 @@ class Replay(Shown):
     warnings: tuple[str, ...]
     effort: Effort
     looked: Looked | None = None
+    identified: bool = True
+    identification: str = ""
+    quality_bounds: dict[str, tuple[float, float]] | None = None
+    judged: int = 0
 
     @property
     def quality(self) -> Quality:
@@ -153,7 +167,8 @@ class Replay(Shown):
         """Return a row a line."""
         import polars as pl
 
-        return pl.DataFrame([_row(line) for line in self.lines], infer_schema_length=None)
+        rows = [_row(line) | {"identified": self.identified} for line in self.lines]
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def plot(self) -> Figure:
         """Draw spend against quality, with intervals and the bar."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from frugalbandits.lab.replay.choosing import FEW, Chosen
 from frugalbandits.lab.replay.data import Past, Table
@@ -21,9 +21,12 @@ def warnings_of(
     lines: Sequence[Line],
     untried: Sequence[str],
     changes: Sequence[Change],
+    bounds: Mapping[str, tuple[float, float]] | None,
 ) -> tuple[str, ...]:
     """Return a sentence for each reason for doubt."""
     said = list(how.warnings)
+    if bounds is not None:
+        said.append(_without_assuming(bounds))
     if untried:
         said.append(f"never tried in the log, so nothing is known of {listed(untried)}")
     few = [
@@ -39,6 +42,15 @@ def warnings_of(
     if not isinstance(past, Table):
         said += _beyond(past, lines)
     return (*said, *cut_short(found, how.horizon))
+
+
+def _without_assuming(bounds: Mapping[str, tuple[float, float]]) -> str:
+    """Say what a log that does not identify quality says of it all the same."""
+    each = [f"{name} {readable(low)} to {readable(high)}" for name, (low, high) in bounds.items()]
+    return (
+        "intervals cover the noise of the log, not that options may have got other requests; without "
+        f"assuming anything, the quality of each on all requests is only known to be: {listed(each)}"
+    )
 
 
 def cut_short(found: Replays, horizon: int) -> tuple[str, ...]:

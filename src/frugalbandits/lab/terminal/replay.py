@@ -15,6 +15,7 @@ __all__ = ["replay_table"]
 
 _BOLD = Style(bold=True)
 _DIM = Style(dim=True)
+_UNSURE = Style(bold=True, color="yellow")
 _HEADS = ("spend a request", "quality", "saving", "reaches the bar")
 _OVER = "quality over the bar"
 
@@ -22,8 +23,10 @@ _OVER = "quality over the bar"
 def replay_table(replay: Replay, width: int) -> Group:
     """Return a replay as a title, a table, and notes."""
     problem = replay.problem
+    judged = "" if replay.judged == replay.requests else f", {replay.judged:,} of them judged"
     title = (
-        f"{printable(replay.source)}: {counted(replay.requests, 'row')}, {counted(problem.arms, 'option')}, "
+        f"{printable(replay.source)}: {counted(replay.requests, 'row')}{judged}, "
+        f"{counted(problem.arms, 'option')}, "
         f"{printable(problem.quality.short)}: good enough is {readable(replay.bar.value)} "
         f"[{readable(replay.bar.low)}, {readable(replay.bar.high)}]"
     )
@@ -34,7 +37,8 @@ def replay_table(replay: Replay, width: int) -> Group:
     forms = [_rows(replay, ordered, *breaks) for breaks in ((" ", " "), ("\n", " "), ("\n", "\n"))]
     tables = (side_by_side(columns, rows, width, tight) for tight in (False, True) for rows in forms)
     table = next((table for table in tables if table is not None), None) or fitted(columns, forms[0], width)
-    return Group(Text(title, _BOLD), table, *_notes(replay))
+    unsure = [] if replay.identified else [Text(replay.identification, _UNSURE)]
+    return Group(Text(title, _BOLD), *unsure, table, *unsure, *_notes(replay))
 
 
 def _rows(replay: Replay, ordered: bool, before: str, within: str) -> list[list[Text]]:

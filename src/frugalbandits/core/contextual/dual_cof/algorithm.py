@@ -353,8 +353,10 @@ class DualCOF(ContextualPolicy):
         return f"the least of cost less {price:.4g} times the quality that is expected on this query"
 
     def range_of(self, setting: ContextualSetting) -> dict[str, tuple[float, float]]:
-        """Return the ranges of the arrays that change."""
-        much, most = 1e15, float(2**53)
+        """Return the ranges of the arrays that change: wide enough for all that a session may be fed."""
+        # 2**53 decisions with the largest features sum up to 1e28. Weights of rewards grow with the cube of
+        # their number, and spending is in units of the range of usual costs.
+        much, most = 1e60, float(2**53)
         return {
             "inverse": (-much, much),
             "gram": (-much, much),
@@ -363,8 +365,8 @@ class DualCOF(ContextualPolicy):
             "theta": (-much, much),
             "ridge": (1e-9, much),
             "queries": (-much, much),
-            "arms": (-most, much),
-            "numbers": (-most, most),
+            "arms": (-much, much),
+            "numbers": (-most, 1e250),
         }
 
     def apart(self, state: DualCOFState) -> DualCOFState:
@@ -387,6 +389,10 @@ class DualCOF(ContextualPolicy):
     def contradiction(self, state: DualCOFState) -> str | None:
         """Say what in a stored state cannot be."""
         return contradiction(state)
+
+    def pending_contradiction(self, propensity: float, floors: list[float]) -> str | None:
+        """Say what is wrong with a stored decision: trials take less than half of all decisions."""
+        return f"floors that add up to {sum(floors)}" if sum(floors) > 0.5 else None
 
     def widened(self, state: DualCOFState, width: int) -> DualCOFState:
         """Return the state with more segments, of which nothing was seen."""

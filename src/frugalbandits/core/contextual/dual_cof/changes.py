@@ -29,6 +29,11 @@ from frugalbandits.core.contextual.dual_cof.state import (
 
 __all__ = ["carried_state", "contradiction", "widened_state", "without_floors", "without_wishes"]
 
+# Limits of what a change of prices may do to a state, so that it can always be stored.
+_RESCALED = 1e200
+_FARTHEST = 550.0  # ln of lambda; `contradiction` allows for 600
+_MOST_SPENT = 1e240
+
 
 def widened_state(state: DualCOFState, width: int) -> DualCOFState:
     """Return the state for queries with more segments at their end."""
@@ -56,7 +61,7 @@ def dearer(state: DualCOFState, fresh: DualCOFState, origin: list[int]) -> float
     ratios = [
         fresh.costs[option] * fresh.unit / (state.costs[place] * state.unit)
         for option, place in enumerate(origin)
-        if place >= 0 and min(fresh.costs[option], state.costs[place]) > 0.0
+        if place >= 0 and min(fresh.costs[option] * fresh.unit, state.costs[place] * state.unit) > 1e-200
     ]
     ratio = math.exp(float(np.median(np.log(ratios)))) if ratios else 1.0
     return 1.0 if math.isclose(ratio, 1.0, rel_tol=1e-9) else ratio
@@ -79,11 +84,11 @@ def carried_state(state: DualCOFState, fresh: DualCOFState, origin: list[int]) -
     first = fresh.numbers[FIRST_PRICE]
     fresh.queries[:] = state.queries
     fresh.numbers[:NUMBERS] = state.numbers
-    rescaled = state.unit / fresh.unit * dearer(state, fresh, origin)
+    rescaled = min(max(state.unit / fresh.unit * dearer(state, fresh, origin), 1.0 / _RESCALED), _RESCALED)
     shift = math.log(rescaled)
     for entry in (PRICE, LOW, HIGH):
-        fresh.numbers[entry] += shift
-    fresh.numbers[SPENT] *= rescaled
+        fresh.numbers[entry] = min(max(fresh.numbers[entry] + shift, -_FARTHEST), _FARTHEST)
+    fresh.numbers[SPENT] = min(fresh.numbers[SPENT] * rescaled, _MOST_SPENT)
     fresh.numbers[FIRST_PRICE] = first
     fresh.numbers[DUE] = 0.0
     solve_all(fresh)
@@ -110,7 +115,7 @@ def without_wishes(arrays: dict[str, Any]) -> dict[str, Any]:
 def contradiction(state: DualCOFState) -> str | None:
     """Say what in a stored state cannot be: decisions would go astray, or numbers run out of range."""
     numbers, arms = state.numbers, state.arms
-    if np.abs(numbers[[PRICE, LOW, HIGH, FIRST_PRICE]]).max() > 600.0 or abs(numbers[DRIFT]) > 1.0:
+    if np.abs(numbers[[PRICE, LOW, HIGH, FIRST_PRICE]]).max() > 600.0 or abs(numbers[DRIFT]) > 1.0 + 1e-9:
         return f"'numbers' of the state has a price of e to the {numbers[PRICE]}"
     others = [entry for entry in range(NUMBERS) if entry not in (PRICE, LOW, HIGH, FIRST_PRICE, DRIFT)]
     if numbers[others].min() < 0.0:
@@ -121,13 +126,21 @@ def contradiction(state: DualCOFState) -> str | None:
         return "'arms' of the state tries options more often than that can be"
     if not np.array_equal(state.gram, state.gram.transpose(0, 2, 1)):
         return "'gram' of the state is not symmetric"
-    exact = np.array([matrix + np.diag(state.ridge) for matrix in state.gram])
-    try:
-        np.linalg.cholesky(exact)
-        inverse = np.linalg.inv(exact)
-    except np.linalg.LinAlgError:
-        return "'gram' of the state is no sum of squares"
-    scale = np.abs(inverse).max() + 1e-300
-    if not np.allclose(inverse, state.inverse, rtol=1e-4, atol=1e-6 * scale):
-        return "'inverse' of the state is not that of 'gram'"
+    for matrix, kept in zip(state.gram, state.inverse, strict=True):
+        exact = matrix + np.diag(state.ridge)
+        if exact.diagonal().min() <= 0.0:
+            return "'gram' of the state is no sum of squares"
+        # In units of each entry's own size, because features may differ by many orders of magnitude.
+        size = np.sqrt(exact.diagonal())
+        units = size.reshape(-1, 1) * size
+        scaled = exact / units
+        try:
+            np.linalg.cholesky(scaled + 1e-12 * np.eye(len(size)))
+            inverse = np.linalg.inv(scaled)
+        except np.linalg.LinAlgError:
+            return "'gram' of the state is no sum of squares"
+        largest = np.abs(inverse).max()
+        # Updates lose digits where features nearly depend on each other.
+        if not np.abs(kept * units - inverse).max() <= (1e-4 + 1e-12 * largest) * largest:
+            return "'inverse' of the state is not that of 'gram'"
     return None

@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 
 LEVEL = 2.0  # rewards that the prior mean is worth, for the level of an option
 SLOPE = 20.0  # and for each feature of unit variance, and each segment
+WILD = 1e6  # a query of a larger spread would leave no digits of an updated inverse
+FIRM = 1e-10  # of the sum of squares of a feature is its ridge at least, so that there is an inverse
 
 
 def spreads(inverse: Floats, phi: Floats) -> Floats:
@@ -173,11 +175,24 @@ def take_in(state: Any, arm: int, phi: Floats, reward: float) -> None:
     spread = 0.0
     for j in range(len(phi)):
         spread += phi[j] * step[j]
-    scale(step, 1.0 / math.sqrt(1.0 + spread))
-    add_square(inverse, step, -1.0)
     add_square(state.gram[arm], phi, 1.0)
     add_to(state.moments[arm], phi, reward)
+    if not abs(spread) <= WILD:
+        # A feature is far larger than ever before.
+        make_firm(state)
+        solve_all(state)
+        return
+    scale(step, 1.0 / math.sqrt(1.0 + spread))
+    add_square(inverse, step, -1.0)
     solve(state, arm)
+
+
+@inner
+def make_firm(state: Any) -> None:
+    """Raise the ridge of features where it is too small beside what was summed up to have an inverse."""
+    for j in range(1, 1 + state.features):
+        for arm in range(len(state.gram)):
+            state.ridge[j] = max(state.ridge[j], FIRM * state.gram[arm, j, j])
 
 
 @inner
@@ -216,6 +231,7 @@ def fit_pool(state: Any, count: float) -> None:
         square = state.queries[1, j] / count
         # A feature that hardly moves must not be blown up.
         state.ridge[j] = SLOPE * max(square - mean * mean, 1e-6 * (1.0 + mean * mean))
+    make_firm(state)
     arms, width = state.moments.shape
     pool, right = np.zeros((width, width)), np.zeros(width)
     for arm in range(arms):

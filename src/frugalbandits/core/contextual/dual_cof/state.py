@@ -15,6 +15,8 @@ __all__ = ["DualCOFState", "new_state"]
 
 Floats = NDArray[np.float64]
 
+SMALLEST_RANGE = 1e-100  # of costs that differ: below it they count as equal, and a cost as nothing
+
 # Rows of `arms`, an entry for each option.
 TOLD = 0  # rewards that count; the sum of squares of what the model had not foreseen of them
 ERRORS = 1
@@ -88,7 +90,8 @@ def new_state(setting: ContextualSetting) -> DualCOFState:
     """Return the state before the first query."""
     arms, width = len(setting.costs), setting.width
     low, high = float(setting.costs.min()), float(setting.costs.max())
-    unit = high - low if high > low else 1.0
+    # Dividing the largest cost by a smaller range could overflow.
+    unit = high - low if high - low > SMALLEST_RANGE else 1.0
     ridge = np.full(width, SLOPE)
     ridge[0] = LEVEL
     prior = np.zeros((arms, width))
@@ -111,7 +114,7 @@ def new_state(setting: ContextualSetting) -> DualCOFState:
         queries=np.zeros((2, width)),
         arms=np.zeros((ROWS, arms)),
         numbers=numbers,
-        costs=setting.costs / unit,
+        costs=np.where(setting.costs > SMALLEST_RANGE * unit, setting.costs / unit, 0.0),
         unit=unit,
         keep=setting.keep,
         reference=setting.reference,

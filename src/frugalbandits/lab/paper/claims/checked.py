@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from frugalbandits.lab.paper.claims import ablations as claims_ablations
 from frugalbandits.lab.paper.claims import failures as claims_failures
 from frugalbandits.lab.paper.claims import guarantees as claims_main
 from frugalbandits.lab.paper.claims.ablations import EventRow, event_times
-from frugalbandits.lab.paper.claims.evidence import NOT_TESTED, PLACES, Evidence, Finding, Untestable, Verdict
+from frugalbandits.lab.paper.claims.evidence import (
+    DOES_NOT_HOLD,
+    NOT_AT_THIS_SCALE,
+    NOT_TESTED,
+    PARTLY,
+    PLACES,
+    Evidence,
+    Finding,
+    Untestable,
+    Verdict,
+)
 from frugalbandits.lab.paper.experiments import PAPER_POLICIES, experiment, experiments
 from frugalbandits.lab.result import ratio
 from frugalbandits.lab.sweeps.cells import Outcome, Settings
 from frugalbandits.lab.text import counted
 
-__all__ = ["VERDICTS", "Claim", "EventRow", "FactorRow", "check_claims", "event_times", "factors"]
+__all__ = [
+    "VERDICTS",
+    "Claim",
+    "EventRow",
+    "FactorRow",
+    "check_claims",
+    "event_times",
+    "factors",
+    "paper_scale",
+]
+
+Scale: TypeAlias = dict[tuple[str, float, str], tuple[int, int]]
 
 #: What a check can find, in the order in which it is told.
-VERDICTS: tuple[Verdict, ...] = ("holds", "partly", "does not hold", "not tested")
+VERDICTS: tuple[Verdict, ...] = ("holds", "partly", "does not hold", "not at this scale", "not tested")
 
 _CHECKS = (*claims_main.CHECKS, *claims_failures.CHECKS, *claims_ablations.CHECKS)
 
@@ -35,10 +56,12 @@ class Claim(NamedTuple):
     wants: str = ""  # the experiment to run, where results that it needs are missing
 
 
-def check_claims(outcomes: Sequence[Outcome]) -> list[Claim]:
+def check_claims(outcomes: Sequence[Outcome], scale: Scale | None = None) -> list[Claim]:
     """Check each claim of the paper against the results.
 
-    A claim is "not tested" when a cell that it needs is not among the outcomes.
+    A claim is "not tested" when a cell that it needs is not among the outcomes. `scale` has the horizon and
+    the runs of the paper for each cell. A claim that smaller results do not confirm is then "not at this
+    scale": they say nothing against it.
 
     Examples
     --------
@@ -59,10 +82,27 @@ def check_claims(outcomes: Sequence[Outcome]) -> list[Claim]:
                 found = check.find(evidence)
             except Untestable as why:
                 found = Finding(NOT_TESTED, f"{str(why).capitalize()}.")
+        if scale is not None and found.verdict in (PARTLY, DOES_NOT_HOLD):
+            short = sum(evidence.is_smaller(cell, scale.get(cell, (0, 0))) for cell in check.needs)
+            if short:
+                of_all = f"{short:,} of its {counted(len(check.needs), 'result')}"
+                measured = f"{found.measured} {of_all} have fewer pulls or runs than the paper's."
+                found = Finding(NOT_AT_THIS_SCALE, measured)
         claims.append(
             Claim(check.key, check.place, check.words, found.measured, found.verdict, check.rule, wants)
         )
     return claims
+
+
+def paper_scale() -> Scale:
+    """Return the horizon and the runs of the paper for each cell; the least where experiments share one."""
+    found: Scale = {}
+    for name in experiments():
+        for cell in experiment(name).cells(Settings()):
+            key = (cell.instance, cell.alpha, cell.policy)
+            known = found.get(key, (cell.horizon, cell.runs))
+            found[key] = (min(known[0], cell.horizon), min(known[1], cell.runs))
+    return found
 
 
 def _experiment_with(needs: Sequence[tuple[str, float, str]]) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "DOES_NOT_HOLD",
     "HOLDS",
     "NEARLY_ALL",
+    "NOT_AT_THIS_SCALE",
     "NOT_TESTED",
     "PARTLY",
     "PLACES",
@@ -37,11 +38,12 @@ __all__ = [
     "steady_from",
 ]
 
-Verdict: TypeAlias = Literal["holds", "partly", "does not hold", "not tested"]
+Verdict: TypeAlias = Literal["holds", "partly", "does not hold", "not at this scale", "not tested"]
 Place: TypeAlias = tuple[str, float]  # an instance and an alpha
 HOLDS: Verdict = "holds"
 PARTLY: Verdict = "partly"
 DOES_NOT_HOLD: Verdict = "does not hold"
+NOT_AT_THIS_SCALE: Verdict = "not at this scale"
 NOT_TESTED: Verdict = "not tested"
 #: Every instance and alpha of the paper's comparison.
 PLACES: tuple[Place, ...] = tuple((name, alpha) for name in INSTANCES for alpha in ALPHAS)
@@ -68,13 +70,16 @@ class Evidence:
     """The results by instance, alpha and policy."""
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
-        self._results = {
-            (outcome.cell.instance, outcome.cell.alpha, outcome.cell.policy): outcome.result
-            for outcome in outcomes
-        }
+        found = {(each.cell.instance, each.cell.alpha, each.cell.policy): each for each in outcomes}
+        self._results = {key: each.result for key, each in found.items()}
+        self._sizes = {key: (each.cell.horizon, each.cell.runs) for key, each in found.items()}
 
     def __contains__(self, key: object) -> bool:
         return key in self._results
+
+    def is_smaller(self, key: tuple[str, float, str], size: tuple[int, int]) -> bool:
+        """Tell whether a result has fewer pulls, or fewer runs, than this."""
+        return any(own < wanted for own, wanted in zip(self._sizes[key], size, strict=True))
 
     def result(self, place: Place, policy: str) -> Result:
         """Return the result of a policy at a place."""

@@ -144,8 +144,8 @@ def _lead(reproduction: Reproduction) -> tuple[str, ...]:
         )
     if _other_scale(reproduction):
         lead.append(
-            "This is not the paper's scale. The rules are the same, but verdicts at another scale say little "
-            "about the paper."
+            "This is not the paper's scale. The rules are the same; what they do not confirm with fewer "
+            "pulls or runs than the paper's reads “not at this scale”, for it says nothing against the paper."
         )
     return tuple(lead)
 
@@ -155,8 +155,9 @@ def _claims(reproduction: Reproduction) -> tuple[Block, ...]:
     intro = (
         "Regret is cost regret plus quality regret, the mean over runs at the horizon, unless said "
         f"otherwise. A verdict is one of {order}; “not tested” means that results are missing or "
-        "cannot decide. The paper states its claims in words: the limits in the rules are ours, and some "
-        "were chosen after a first look at results, so read a verdict together with the numbers beside it."
+        "cannot decide, “not at this scale” that there are too few pulls or runs to speak against it. The "
+        "paper states its claims in words: the limits in the rules are ours, and some were chosen after a "
+        "first look at results, so read a verdict together with the numbers beside it."
     )
     told = [claim for claim in reproduction.claims if not claim.wants]
     rest = wanting(reproduction.claims)

@@ -27,6 +27,7 @@ _STYLES = {
     "holds": Style(color="green", bold=True),
     "partly": Style(color="yellow", bold=True),
     "does not hold": Style(color="red", bold=True),
+    "not at this scale": Style(color="cyan"),
     "not tested": Style(dim=True),
 }
 _BOLD = Style(bold=True)
