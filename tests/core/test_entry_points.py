@@ -74,11 +74,12 @@ def test_the_command_line_knows_policies_of_installed_packages(site: Path) -> No
 def test_a_policy_is_loaded_when_it_is_asked_for(site: Path) -> None:
     script = """
 import frugalbandits as fb, sys
-fb.Session({"a": 1, "b": 2}, alpha=0.1, horizon=1000, policy="cof")
+from frugalbandits.core.registry import resolve
+fb.Session({"a": 1, "b": 2}, alpha=0.1, horizon=1000, policy="pe-cs")
 assert "patience_policies" not in sys.modules
 session = fb.Session({"a": 1, "b": 2}, alpha=0.1, horizon=1000, policy="patient:kappa=4")
-session.tell(session.ask(), 1.0)
-print(session.policy)
+session.tell(session.ask().id, 1.0)
+print(resolve("patient:kappa=4"))
 for name in ("broken", "number", "patent"):
     try:
         fb.Session({"a": 1, "b": 2}, alpha=0.1, horizon=1000, policy=name)

@@ -33,7 +33,17 @@ CASES: dict[str, dict[str, Any]] = {
         "days": 5,
     },
 }
+MISSES = {
+    # The cheap option is below a fixed level, and looks nearly as good: a fifth of the runs end on it.
+    "costs": {"small": 0.2, "large": 3},
+    "guesses": {"small": (0.6, 0.85), "large": (0.85, 0.95)},
+    "volume": 100,
+    "days": 4,
+    "policies": ["etc-cs"],
+}
+CASES["misses your bar"] = MISSES
 WORDS = {
+    "misses your bar": "misses your bar: it saves ",
     "worth it": "worth it: it saves",
     "same price": "not worth it: every option costs 2, so there is nothing to save: use the best, large",
     "only one is good enough": "not worth it: large is the one to use: no cheaper option is good enough",
@@ -78,6 +88,32 @@ def test_it_says_when_it_pays() -> None:
     assert verdict(**{**case, "days": 3 * int(days[1])}).verdict.worth_it
 
 
+def test_it_is_not_worth_it_where_the_bar_is_missed() -> None:
+    """Quality below the bar is no saving: by how much, and what was simulated to hold it, are said."""
+    found = verdict(**MISSES)
+    assert found.learned.misses and found.learned.missing >= 0.01
+    words = found.verdict.words
+    assert not words.startswith("worth it") and ("too low" in words or "of good enough on average" in words)
+    assert "what would hold it: " in words and "always large" in words
+    case, learned, ideal = found.case, found.learned, found.plans[-1]
+    assert judged_by(case, learned._replace(lack=0.0, bar=0.5), ideal, 1.0, None).kind == "worth it"
+    below = learned._replace(lack=0.0, bar=learned.quality.middle + 0.02)
+    told = judged_by(case, below, ideal, 1.0, None)
+    assert told.kind == "misses your bar" and ": 0.02 too low" in told.words
+    level = fb.advise(
+        {"a": 1, "b": 3},
+        100,
+        quality="at-least:0.9",
+        guesses={"a": (0.5, 0.8), "b": (0.6, 0.85)},
+        now="b",
+        days=4,
+        policies=["voi-cs"],
+        runs=24,
+        progress=False,
+    )
+    assert not level.verdict.worth_it and level.learned.bar == 0.9 and level.learned.misses
+
+
 def test_runs_that_do_not_know_by_then_are_too_few_decisions() -> None:
     """Told of what learning came to: it hangs on how many runs know, and on what was gained."""
     found = verdict(**CASES["worth it"])
@@ -118,7 +154,9 @@ def test_a_verdict_is_in_words_and_fits_its_numbers(seed: int) -> None:
     costs = dict(zip(problem.names, problem.costs.tolist(), strict=True))
     guesses = dict(zip(problem.names, problem.means.tolist(), strict=True))
     found = fb.advise(costs, 50, 0.1, guesses=guesses, days=4, policies=["etc-cs"], runs=6, progress=False)
-    assert found.verdict.words.startswith("worth it: " if found.verdict.worth_it else "not worth it: ")
+    kind = found.verdict.kind
+    lead = kind if kind in ("worth it", "misses your bar") else "not worth it"
+    assert found.verdict.words.startswith(f"{lead}: ") and found.verdict.worth_it == (kind == "worth it")
     assert "nan" not in found.verdict.words and "inf" not in found.verdict.words
     if found.verdict.kind == "worth it":
         assert found.learned.gain > 0

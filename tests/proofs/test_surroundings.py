@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from caller_harness import SESSION
 from postgres_harness import PostgresServer
 from proof_harness import BODY, Cluster, Server, agreed, log_of, report
+from store_harness import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -55,12 +57,15 @@ def test_a_full_disk(tmp_path: Path) -> None:
             answer = told(server, each)
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
             assert "decisions.db" in answer.json()["detail"] and "disk" in answer.json()["detail"]
+        answer = server.client.get("/readyz")
+        assert answer.status_code == 503 and "disk" in answer.json()["detail"], answer.text
         # What needs no room goes on.
         assert server.client.get("/healthz").status_code == 200
         assert len(ids(server, 5)) == 5
         assert pulls(server) == 10
         limit_files(server, resource.RLIM_INFINITY)
         assert [told(server, each).status_code for each in some] == [204] * 30
+        eventually(lambda: server.client.get("/readyz").status_code == 200)
         log, states = agreed(cluster, 1)
         assert [each["kind"] for each in log].count("reward") == 30
         assert sum(states[0]["state"]["tally"]["pulls"]) == 30
@@ -92,7 +97,12 @@ def test_a_file_that_is_taken_away_or_replaced(tmp_path: Path) -> None:
         answer = told(server, second)
         assert answer.status_code == 503, answer.text
         assert "decisions.db" in answer.json()["detail"]
+        assert server.client.get("/readyz").status_code == 503
+        # Another file in its place is not it.
+        shutil.copy(tmp_path / "elsewhere.db", path)
+        eventually(lambda: "replaced" in server.client.get("/readyz").text)
         (tmp_path / "elsewhere.db").rename(path)
+        eventually(lambda: server.client.get("/readyz").status_code == 200)
         assert told(server, second).status_code == 204
         assert [each["kind"] for each in log_of(server)].count("reward") == 2
 

@@ -177,6 +177,24 @@ def test_without_tokens_only_this_machine_is_let_in(api: Api, host: str) -> None
     problem(api("GET", "/v1/sessions", headers={"Host": host}), 403, "this machine")
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["X-Forwarded-For", "X-Forwarded-Host", "x-forwarded-proto", "Forwarded", "Via", "X-Real-IP"],
+)
+def test_without_tokens_no_proxy_passes_anything_on(api: Api, header: str) -> None:
+    """A proxy may call this machine by its own name, whoever stands behind it."""
+    for path in ("/v1/sessions", "/healthz", "/metrics"):
+        answer = api("GET", path, headers={"Host": "127.0.0.1", header: "10.0.0.7"})
+        problem(answer, 403, header.lower(), "frugal token add")
+
+
+def test_with_tokens_a_proxy_may_pass_requests_on(locked: Locked) -> None:
+    headers = {"X-Forwarded-For": "10.0.0.7", "Via": "1.1 proxy"}
+    assert (
+        locked.api("GET", "/v1/sessions", token=locked.tokens["reader"], headers=headers).status_code == 200
+    )
+
+
 @pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST"])
 def test_this_machine_by_any_of_its_names(api: Api, host: str) -> None:
     assert api("GET", "/v1/sessions", headers={"Host": host}).status_code == 200

@@ -63,7 +63,7 @@ def test_an_event_of_an_unknown_kind_breaks_one_session(
                 bad, good = answer.json()["sessions"]
                 assert "from-a-later-release" in bad["trouble"] and bad["seen"] == seen_
                 assert good["trouble"] is None and good["decisions"] == 1
-            problem(fresh("GET", "/v1/sessions/bad"), 500, "from-a-later-release")
+            problem(fresh("GET", "/v1/sessions/bad"), 503, "from-a-later-release")
             assert fresh("GET", "/readyz").json() == {"status": "degraded", "broken_sessions": 1}
             assert fresh("GET", "/metrics").status_code == 200
         finally:

@@ -141,6 +141,11 @@ def test_more_than_a_request_holds(api: Api) -> None:
     item = {"op": "ask", "session": "shop"}
     problem(api("POST", "/v1/batch", [item] * (limits.BATCH + 1)), 422)
     assert len(api("POST", "/v1/batch", [item] * limits.BATCH).json()) == limits.BATCH
+    half = {**item, "count": limits.COUNT // 2}
+    assert len(api("POST", "/v1/batch", [half, half]).json()) == 2
+    asked = api("GET", "/v1/sessions/shop").json()["decisions"]
+    problem(api("POST", "/v1/batch", [half, half, item]), 422, "1,000 decisions", "1,001 together")
+    assert api("GET", "/v1/sessions/shop").json()["decisions"] == asked
     too_long = {"among": ["x" * 201]}
     problem(api("POST", where, too_long), 422, "among")
 

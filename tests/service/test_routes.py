@@ -364,3 +364,15 @@ def test_costs_at_the_end_of_the_numbers(api: Api) -> None:
             assert answer.status_code == 200, answer.text
             json.loads(answer.text, parse_constant=pytest.fail)
         assert api("GET", "/metrics").status_code == 200
+
+
+def test_a_method_that_an_address_does_not_know_is_told_all_that_it_does(api: Api) -> None:
+    paths = api("GET", "/openapi.json").json()["paths"]
+    several = 0
+    for path, operations in paths.items():
+        known = sorted(method.upper() for method in operations)
+        several += len(known) > 1
+        answer = api("TRACE", path.format(name="shop", option="small", id="x", path="x"))
+        problem(answer, 405, "does not know the method")
+        assert answer.headers["allow"] == ", ".join(known), path
+    assert several >= 2

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from frugalbandits.cli.application import app, whole
-from frugalbandits.cli.stored import STORE
+from frugalbandits.cli.stored import STORE, store_in_environment
 
 __all__ = ["serve"]
 
@@ -44,7 +43,7 @@ def serve(
 
     told: dict[str, Any] = {} if config is None else read_config(config)
     given = {
-        "store": store if store is not None else os.environ.get(STORE),
+        "store": store if store is not None else store_in_environment(),
         "host": host,
         "port": port,
         "workers": workers,

@@ -19,10 +19,20 @@ from frugalbandits.stores.contract import Store
 from frugalbandits.stores.keeping import keeper_of
 from frugalbandits.stores.opening import open_store
 
-__all__ = ["DEFAULT", "STORE", "StoreOption", "opened", "show_table", "when", "width_of_screen"]
+__all__ = [
+    "DEFAULT",
+    "STORE",
+    "StoreOption",
+    "opened",
+    "show_table",
+    "store_in_environment",
+    "when",
+    "width_of_screen",
+]
 
-#: The variable of the environment that has the address of a store.
+#: The variable of the environment that has the address of a store, and the one that names a file that has it.
 STORE = "FRUGALBANDITS_STORE"
+STORE_FILE = "FRUGALBANDITS_STORE_FILE"
 DEFAULT = "sqlite:///decisions.db"
 _PIPE = 250  # columns where there is no screen
 
@@ -35,10 +45,28 @@ StoreOption = Annotated[
 ]
 
 
+def store_in_environment() -> str | None:
+    """Return the address of a store that the environment has, or a file that it names: a secret, say."""
+    address, file = os.environ.get(STORE), os.environ.get(STORE_FILE)
+    if not file:
+        return address or None
+    if address:
+        raise InputError(f"{STORE} and {STORE_FILE} are both set: leave one of them out")
+    try:
+        found = Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the file {file!r} that {STORE_FILE} names: {error}") from error
+    if not found or len(found.splitlines()) > 1:
+        raise InputError(
+            f"the file {file!r} that {STORE_FILE} names must hold one line, the address of a store"
+        )
+    return found
+
+
 @contextmanager
 def opened(address: str | None, make: bool = False) -> Iterator[Store]:
     """Open a store for one command; `make`: also one that is not there yet."""
-    address = address or os.environ.get(STORE) or DEFAULT
+    address = address or store_in_environment() or DEFAULT
     if not make and address.startswith("sqlite:///"):
         path = Path(address.removeprefix("sqlite:///"))
         if not path.exists():

@@ -9,7 +9,13 @@ from typing import TypeVar
 
 from frugalbandits.core.contextual.session import ContextualSession
 from frugalbandits.core.session import Session
-from frugalbandits.errors import StoreUnavailable, UnknownDecision, UnknownSession
+from frugalbandits.errors import (
+    InputError,
+    StateFormatError,
+    StoreUnavailable,
+    UnknownDecision,
+    UnknownSession,
+)
 from frugalbandits.service import limits
 from frugalbandits.service.awaiting import Awaiting
 from frugalbandits.service.logs import logger
@@ -78,11 +84,16 @@ class Hub:
         except (UnknownSession, StoreUnavailable):
             self._unopened.pop(name, None)
             raise
-        except Exception as error:
+        except Exception as found_out:
+            error: Exception = found_out
+            if not isinstance(error, InputError):
+                # Its log or snapshot has something that nobody foresaw.
+                error = StateFormatError(f"session {name!r} cannot be read: {found_out!r}")
             if failed is None or str(failed[1]) != str(error):
-                logger().error("a session cannot be opened", session=name, why=str(error) or repr(error))
+                trace = None if error is found_out else found_out
+                logger().error("a session cannot be opened", session=name, why=str(error), exc_info=trace)
             self._unopened[name] = time.monotonic(), error
-            raise
+            raise error from found_out
         if failed is not None:
             logger().warning("a session can be opened again", session=name)
         self._unopened.pop(name, None)

@@ -18,21 +18,22 @@ from frugalbandits.service.problems import MEDIA_TYPE, RETRY_AFTER, Problem
 
 __all__ = ["UVICORN_PARTS", "patient_for"]
 
-#: What is used of `HttpToolsProtocol` beyond its documentation: methods that are extended or called, and
-#: attributes.
-UVICORN_PARTS = {
-    "methods": (
-        "connection_made",
-        "connection_lost",
-        "data_received",
-        "on_message_begin",
-        "on_url",
-        "on_header",
-        "on_headers_complete",
-        "on_response_complete",
-    ),
-    "attributes": ("connections", "cycle", "loop", "pipeline", "transport"),
-}
+#: What is used of `HttpToolsProtocol` beyond its documentation: methods that are extended, and attributes.
+UVICORN_PARTS = (
+    "connection_lost",
+    "connection_made",
+    "connections",
+    "data_received",
+    "loop",
+    "on_header",
+    "on_headers_complete",
+    "on_message_begin",
+    "on_response_complete",
+    "on_url",
+    "pipeline",
+    "send_400_response",
+    "transport",
+)
 
 
 class _HeadTooLarge(httptools.HttpParserError):

@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownSession, 404, "unknown-session"),
     (Conflict, 409, "conflict"),
     (ToldBefore, 409, "told-before"),
-    (StateFormatError, 500, "state-format"),
+    (StateFormatError, 503, "state-format"),  # another worker, or a later release, may read it
     (InputError, 422, "input"),
     (StoreUnavailable, 503, "store-unavailable"),
 )

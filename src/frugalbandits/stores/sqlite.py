@@ -49,8 +49,6 @@ _LATEST = """SELECT upto, state FROM frugal_snapshots
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = ?)"""
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT 1 OFFSET ?"""
-# It changes nothing, and SQLite writes the page all the same. Every store has a first session.
-_PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
 _FORGET = f"""DELETE FROM frugal_facts WHERE session = ? AND seq > ? AND seq <= ? AND at < ?
     AND kind IN ({", ".join("?" for _ in LAPSING)})"""
 
@@ -235,7 +233,9 @@ class SQLiteStore(WritingStore):
 
     def _probe(self) -> None:
         with self._writing() as connection:
-            connection.execute(_PROBE)
+            # SQLite leaves out the write of a row that stays the same, but not that of the version.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
 
     def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
         with self._writing() as connection:

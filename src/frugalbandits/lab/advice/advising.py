@@ -16,7 +16,7 @@ from frugalbandits.core.quality import Quality, RelativeToBest
 from frugalbandits.core.registry import resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab.advice.beliefs import Guess
-from frugalbandits.lab.advice.case import Case, Feedback, Truth, case_of
+from frugalbandits.lab.advice.case import Case, Feedback, Truth, case_of, feedback_words
 from frugalbandits.lab.advice.expectations import (
     Bar,
     Expectation,
@@ -29,9 +29,11 @@ from frugalbandits.lab.advice.expectations import (
     standings,
 )
 from frugalbandits.lab.advice.trial import Trial, default_runs, run_trial, truths
-from frugalbandits.lab.advice.verdict import Verdict, before_learning, judged_by
+from frugalbandits.lab.advice.verdict import SURE, Verdict, before_learning, judged_by, with_remedies
+from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.running import check_count, check_seed, label
 from frugalbandits.lab.shown import Shown, advice_figure_of
+from frugalbandits.lab.text import readable
 from frugalbandits.lab.watching import Progress, listener
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ _FEWEST = 20
 _ENOUGH = 0.95  # of the best gain: less feedback will do where it keeps so much
 _NEARLY = 0.005  # of quality: so much less will do as well
 _LONGER = 10  # times the period, to see when it pays
+_STRICTER = 10  # times the worth of quality, to see whether that holds the bar
 _ERRORS = 2.0  # standard errors by which another policy must be better than the first
 
 
@@ -271,6 +274,10 @@ def advise_on(
             pays = _pays_after(run(replace(case, days=_LONGER * case.days), best, few)) if lost else None
             good = float(np.mean([problem.feasible[case.anchor] for problem in problems]))
             verdict = judged_by(case, learned, ideal, good, pays)
+            if verdict.kind == "misses your bar":
+                stricter = run(replace(case, given_worth=_STRICTER * case.worth), best, few)
+                tried = [*map(expectation_of, (*trials[1:], *judging))]
+                verdict = with_remedies(verdict, _remedies(case, problems, tried, expectation_of(stricter)))
     held = dict.fromkeys(each for each in (case.now, case.safe) if each is not None)
     return Advice(
         case=case,
@@ -288,6 +295,29 @@ def advise_on(
     )
 
 
+def _remedies(
+    case: Case, problems: Sequence[Problem], tried: Sequence[Expectation], stricter: Expectation
+) -> list[str]:
+    """Say which other plans hold the bar: policies and shares of feedback that were tried, and more.
+
+    `stricter` is the same policy where quality is worth more.
+    """
+    found = []
+    for each in tried:
+        if not each.misses:
+            judged = "" if each.feedback == case.feedback else f" with {feedback_words(each.feedback or 1.0)}"
+            found.append(f"{each.plan}{judged}")
+    if not stricter.misses:
+        found.append(
+            f"{stricter.plan} with a unit of quality worth {readable(_STRICTER * case.worth)} (worth)"
+        )
+    good = np.mean([problem.feasible for problem in problems], axis=0)
+    safe = [arm for arm in case.expected.order.tolist() if good[arm] >= SURE]
+    if safe and not always(case, problems, safe[0]).misses:
+        found.append(f"always {case.names[safe[0]]}")
+    return found
+
+
 def _plan_row(each: Expectation) -> dict[str, Any]:
     days = each.days_to_know or Spread(math.nan, math.nan, math.nan)
     parts = {"spend": each.spend, "quality": each.quality, "days_to_know": days}
@@ -295,7 +325,13 @@ def _plan_row(each: Expectation) -> dict[str, Any]:
     row["feedback"] = None if each.feedback is None else str(each.feedback)
     for name, values in parts.items():
         row |= {name: values.middle, f"{name}_p10": values.low, f"{name}_p90": values.high}
-    row |= {"saving": each.saving, "lack": each.lack, "gain": each.gain, "gain_error": each.error}
+    row |= {
+        "saving": each.saving,
+        "lack": each.lack,
+        "bar": each.bar,
+        "gain": each.gain,
+        "gain_error": each.error,
+    }
     learned = {"knows": each.knows, "ends_right": each.ends_right, "judged": each.judged}
     return row | {name: math.nan if value is None else value for name, value in learned.items()}
 

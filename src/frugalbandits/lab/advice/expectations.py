@@ -15,6 +15,7 @@ from frugalbandits.lab.advice.trial import Trial, lost_on
 from frugalbandits.lab.problem import Problem
 
 __all__ = [
+    "NOTED",
     "Bar",
     "Expectation",
     "Spread",
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+#: A lack of quality from which on it is told.
+NOTED = 0.01
+_TRACE = 0.001
 _ALPHAS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 _LEVELS = (-0.1, -0.05, 0.0, 0.05, 0.1)
 
@@ -46,7 +50,8 @@ class Expectation(NamedTuple):
     saved of the spend on the option that the case is held against. `gain` is by how much less is lost than
     with that option, in money: cost above the right option's, and what a lack of quality is worth; what is
     saved with an option that is not good enough is no gain. `error` is its standard error. `lack` is by how
-    much a decision misses good enough, on average.
+    much a decision misses good enough, on average. `bar` is the quality that is good enough, on average over
+    what may be true.
     """
 
     plan: str
@@ -61,6 +66,17 @@ class Expectation(NamedTuple):
     knows: float | None = None
     ends_right: float | None = None
     judged: float | None = None
+    bar: float = 0.0
+
+    @property
+    def missing(self) -> float:
+        """By how much it misses the bar: what a decision lacks on average, or what the mean quality does."""
+        return max(self.lack, self.bar - self.quality.middle)
+
+    @property
+    def misses(self) -> bool:
+        """Whether that is more than a trace."""
+        return self.lack >= NOTED or self.bar - self.quality.middle >= _TRACE
 
 
 class Standing(NamedTuple):
@@ -151,7 +167,13 @@ def _held(
         lack=float(lack.mean()),
         gain=float(gain.mean()),
         error=float(gain.std() / np.sqrt(len(gain))),
+        bar=float(np.mean([_level(problem) for problem in problems])),
     )
+
+
+def _level(problem: Problem) -> float:
+    """Return what is good enough: a fixed level too where no option reaches it."""
+    return problem.quality.level if isinstance(problem.quality, AtLeast) else problem.threshold
 
 
 def standings(case: Case, problems: Sequence[Problem]) -> tuple[Standing, ...]:

@@ -12,7 +12,7 @@ from frugalbandits.lab.advice.expectations import Expectation
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.text import counted, percent, readable, shown
 
-__all__ = ["FEWEST", "LEAST_GAIN", "NOTED", "SURE", "Kind", "Verdict", "before_learning", "judged_by"]
+__all__ = ["FEWEST", "LEAST_GAIN", "SURE", "Kind", "Verdict", "before_learning", "judged_by", "with_remedies"]
 
 Kind = Literal[
     "worth it",
@@ -22,11 +22,10 @@ Kind = Literal[
     "too little to gain",
     "too few decisions",
     "learning costs more",
+    "misses your bar",
 ]
 #: Knowing everything must gain this share of the spend, or there is too little to gain.
 LEAST_GAIN = 0.05
-#: A lack of quality from which on it is told.
-NOTED = 0.01
 #: Decisions an option that are the least to learn from.
 FEWEST = 30
 #: How likely an option must be the one to use for the answer to be known.
@@ -112,8 +111,8 @@ def judged_by(
         else f"spends {percent(max(-learned.saving, 0.0))} more than always {held}, which is good enough in "
         f"{percent(good)} of the cases"
     )
-    if learned.lack >= NOTED:
-        saved += f", at {readable(learned.lack)} below the bar on average"
+    if learned.misses:
+        return Verdict("misses your bar", False, f"misses your bar: it {saved}, but {_missed(learned)}")
     days = learned.days_to_know
     when = f"but only {percent(knows)} of the runs know within {counted(case.days, 'day')} what to use"
     if knows >= 0.5 and days is not None:
@@ -124,6 +123,28 @@ def judged_by(
         f"worth it: it {saved}, {when}; counting only what is good enough, it gains "
         f"{percent(learned.gain / ideal.gain)} of what knowing everything from the start would",
     )
+
+
+def _missed(learned: Expectation) -> str:
+    """Say by how much the bar is missed: by the mean quality, or by decisions below it."""
+    quality, bar = (readable(round(value, 4)) for value in (learned.quality.middle, learned.bar))
+    missing = readable(round(learned.missing, 4))
+    if learned.quality.middle < learned.bar:
+        return f"quality would be {quality} where the bar is {bar}: {missing} too low"
+    return (
+        f"decisions would lack {missing} of good enough on average, though the mean quality, {quality}, is "
+        f"above the bar of {bar}"
+    )
+
+
+def with_remedies(verdict: Verdict, remedies: Sequence[str]) -> Verdict:
+    """Return a verdict that the bar is missed with what would hold it, as simulated."""
+    held = (
+        f"what would hold it: {', or '.join(remedies)}"
+        if remedies
+        else "nothing that was tried would hold it: ask for less, or bring better options"
+    )
+    return verdict._replace(words=f"{verdict.words}; {held}")
 
 
 def _no(kind: Kind, words: str) -> Verdict:

@@ -19,6 +19,7 @@ __all__ = ["plot_advice"]
 
 _LONGEST_LINE = 92
 _LONGEST_NAME = 18
+_MARKS = ("o", "s", "^", "D", "v")
 
 
 def plot_advice(advice: Advice) -> Figure:
@@ -62,8 +63,13 @@ def _draw_spend(axes: Axes, advice: Advice) -> None:
             edges,
             curve,
             color=look.colour,
-            linestyle=look.dashes,
-            linewidth=1.9,
+            # The advised policy is one line; others are told from it, and from levels, by their marks.
+            linestyle="-" if place == 0 else (0, (1, 1)),
+            marker="" if place == 0 else _MARKS[place % len(_MARKS)],
+            markevery=max(case.days // 10, 1),
+            markersize=6,
+            markeredgecolor="white",
+            linewidth=2.4 if place == 0 else 1.4,
             drawstyle="steps-pre",
             label=literal(title(trial.policy)),
             zorder=3,
@@ -76,7 +82,7 @@ def _draw_spend(axes: Axes, advice: Advice) -> None:
                 _stepped(high),
                 step="pre",
                 color=look.colour,
-                alpha=0.16,
+                alpha=0.13,
                 linewidth=0.0,
                 label="80% of the runs",
             )
@@ -88,12 +94,21 @@ def _draw_spend(axes: Axes, advice: Advice) -> None:
             float(case.costs[option]) * case.volume,
             color=colour,
             linestyle=(0, (5, 2)),
-            linewidth=1.4,
+            linewidth=1.6,
             label=f"always {name}{used}",
+            zorder=2.5,
         )
     ideal = advice.plans[-1].spend.middle / case.days
-    axes.axhline(ideal, color=GREEN, linestyle=(0, (1.2, 1.4)), linewidth=1.8, label="all known at once")
-    axes.set_ylim(bottom=0)
+    axes.axhline(
+        ideal,
+        color=GREEN,
+        linestyle=(0, (6, 1.5, 1.2, 1.5)),
+        linewidth=1.8,
+        label="all known at once",
+        zorder=2.6,
+    )
+    # Room above what is most expensive, so that no line lies on the frame.
+    axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     axes.set_ylabel("spend a day")
     axes.yaxis.set_major_formatter(readable_ticks())
     axes.grid(True)

@@ -36,6 +36,7 @@ __all__ = ["plot_routing"]
 _GREY = "#8a8a8a"
 _LONGEST_NAME = 22
 _FAR_APART = 30.0  # as in `replay`
+_NEAR = 0.08  # of the height
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "p", "<", ">", "h", "d")
 _FRONTIERS: dict[str, tuple[str, Any]] = {
     "mix": ("oracle that mixes, whatever the query", (0, (1.5, 1.5))),
@@ -68,12 +69,13 @@ def plot_routing(results: Sequence[ContextualResult], name: str = "") -> Figure:
         axes = figure.add_subplot()
         handles, labels = _frontiers(axes, problem)
         _options(axes, problem)
+        axes.axhline(problem.bar, color=GREEN, linewidth=1.3, linestyle=(0, (6, 2)), zorder=1.5)
         for result in results:
             look = shown[result.policy]
             _ended(axes, result, look)
             handles.append(_mark(look.colour, look.mark, 9.0))
             labels.append(literal(contextual_title(result.policy)))
-        axes.axhline(problem.bar, color=GREEN, linewidth=1.3, linestyle=(0, (6, 2)), zorder=1.5)
+        _magnified(axes, problem, results, shown)
         handles += [_mark(_GREY, "o", 6.0), Line2D([], [], color=GREEN, linestyle=(0, (6, 2)), linewidth=1.3)]
         labels += ["always one option", "good enough"]
         costs = problem.option_cost
@@ -91,6 +93,34 @@ def plot_routing(results: Sequence[ContextualResult], name: str = "") -> Figure:
         axes.set_title(f"{literal(called)}{bar}, T = {first.horizon:,}, {counted(first.runs)}")
         legend_below(figure, handles, labels, fontsize=9.5, handlelength=3.2)
     return figure
+
+
+def _magnified(
+    axes: Any, problem: ContextualProblem, results: Sequence[ContextualResult], shown: dict[str, Look]
+) -> None:
+    """Draw what ends near the bar once more, larger, where marks cover each other.
+
+    The corner of high cost and low quality is empty: no rule is worse than the cheapest mix.
+    """
+    means = [(result.cost[:, -1].mean(), result.quality[:, -1].mean()) for result in results]
+    rules = [(rule.cost, rule.quality) for rule in problem.oracle().rules if rule.reaches]
+    low, high = axes.get_ylim()
+    near = [place for place in (*means, *rules) if abs(place[1] - problem.bar) < _NEAR * (high - low)]
+    if len(near) < 3:
+        return
+    costs, qualities = np.array(near).T
+    inner = axes.inset_axes((0.5, 0.07, 0.47, 0.45))
+    _frontiers(inner, problem)
+    inner.axhline(problem.bar, color=GREEN, linewidth=1.3, linestyle=(0, (6, 2)), zorder=1.5)
+    for result in results:
+        _ended(inner, result, shown[result.policy])
+    inner.set_xlim(0.85 * costs.min(), 1.15 * costs.max())
+    margin = max(1.5 * float(np.ptp(qualities)), 0.01)
+    inner.set_ylim(problem.bar - margin, problem.bar + margin)
+    inner.xaxis.set_major_formatter(readable_ticks())
+    inner.tick_params(labelsize=8)
+    inner.grid(True)
+    axes.indicate_inset_zoom(inner, edgecolor=_GREY)
 
 
 def _looks(results: Sequence[ContextualResult]) -> dict[str, Look]:
@@ -115,7 +145,10 @@ def _frontiers(axes: Any, problem: ContextualProblem) -> tuple[list[Artist], lis
         cost, quality = _rising(path.cost, path.quality)
         axes.plot(cost, quality, color=INK, linestyle=dashes, linewidth=1.4, zorder=2)
         if rule.reaches:
-            axes.plot([rule.cost], [rule.quality], "*", color=INK, markersize=11, zorder=4, clip_on=False)
+            # Above the policies: where one reaches an oracle, the star shows on its mark.
+            axes.plot(
+                [rule.cost], [rule.quality], "*", color=INK, markersize=11, markeredgecolor="white", zorder=6
+            )
         handles.append(Line2D([], [], color=INK, linestyle=dashes, linewidth=1.4, marker="*", markersize=9))
         labels.append(words)
     return handles, labels
@@ -141,8 +174,10 @@ def _options(axes: Any, problem: ContextualProblem) -> None:
         axes.annotate(
             label,
             place,
-            (4, -13),
+            # Below and to the right, away from the frontier; above it where the bar is there.
+            (4, -13) if not 0 < place[1] - problem.bar < 0.05 else (-5, 7),
             textcoords="offset points",
+            ha="left" if not 0 < place[1] - problem.bar < 0.05 else "right",
             fontsize=9,
             color=_GREY,
             path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.85)],
@@ -159,7 +194,7 @@ def _ended(axes: Any, result: ContextualResult, look: Look) -> None:
         [quality.mean()],
         marker=look.mark,
         color=look.colour,
-        markersize=9.5,
+        markersize=10.5,
         markeredgecolor="white",
         markeredgewidth=0.8,
         zorder=5,

@@ -33,6 +33,11 @@ _LONGEST_NAME = 22
 _FAR_APART = 30.0
 # Oracles that hold an average.
 _RULES = {"oracle: mix": "P", "oracle: segments": "h", "oracle: linear": "d"}
+# What often ends in the same place is drawn as rings of several sizes, so that none hides another: an option
+# around the oracle that picks it, and rules around each other.
+_RING = 14.0
+_HOLLOW = frozenset({"oracle: mix", "oracle: segments", "oracle: linear"})
+_SIZES = {"oracle": 11.0, "oracle: mix": 14.0, "oracle: segments": 15.0, "oracle: linear": 9.0}
 
 
 def plot_replay(replay: Replay) -> Figure:
@@ -50,10 +55,10 @@ def plot_replay(replay: Replay) -> Figure:
         axes = figure.add_subplot()
         for line in replay.lines:
             if line.kind == "always":
-                _point(axes, line, _GREY, "o", 5.0)
+                _point(axes, line, _GREY, "o", _RING)
                 name = literal(shortened(line.option or "", _LONGEST_NAME, "…"))
                 place = (line.spend.value, line.quality.value)
-                axes.annotate(name, place, (5, 5), textcoords="offset points", fontsize=9, color=_GREY)
+                axes.annotate(name, place, (7, 7), textcoords="offset points", fontsize=9, color=_GREY)
         handles: list[Artist] = []
         labels: list[str] = []
         styles = looks(line.name for line in replay.lines if line.kind == "policy")
@@ -65,10 +70,11 @@ def plot_replay(replay: Replay) -> Figure:
                 colour, mark = GREEN, _RULES.get(line.name, "*")
             if line.kind == "policy":
                 colour, mark = styles[line.name].colour, styles[line.name].mark
-            _point(axes, line, colour, mark, 13.0 if mark == "*" else 8.5)
-            handles.append(_handle(colour, mark))
+            size = _SIZES.get(line.name, 12.0 if mark == "*" else 8.5)
+            _point(axes, line, colour, mark, size)
+            handles.append(_handle(colour, mark, line.name in _HOLLOW, min(size, 10.0)))
             labels.append(_label(line))
-        handles += [_handle(_GREY, "o"), _bar(axes, replay)]
+        handles += [_handle(_GREY, "o", True), _bar(axes, replay)]
         labels += ["always one option", "good enough, 95%"]
         spends = [line.spend.value for line in replay.lines]
         if min(spends) > 0 and max(spends) / min(spends) > _FAR_APART:
@@ -92,12 +98,17 @@ def _label(line: Line) -> str:
     return literal(known if known != line.name else contextual_title(line.name))
 
 
-def _handle(colour: str, mark: str) -> Line2D:
-    return Line2D([], [], color=colour, marker=mark, linestyle="none", markersize=8.0)
+def _handle(colour: str, mark: str, hollow: bool = False, size: float = 8.0) -> Line2D:
+    handle = Line2D([], [], color=colour, marker=mark, linestyle="none", markersize=size)
+    if hollow:
+        handle.set_markerfacecolor("none")
+        handle.set_markeredgewidth(1.6)
+    return handle
 
 
 def _point(axes: Any, line: Line, colour: str, mark: str, size: float) -> None:
     spend, quality = line.spend, line.quality
+    hollow = line.kind == "always" or line.name in _HOLLOW
     axes.errorbar(
         [spend.value],
         [quality.value],
@@ -106,12 +117,13 @@ def _point(axes: Any, line: Line, colour: str, mark: str, size: float) -> None:
         color=colour,
         marker=mark,
         markersize=size,
-        markeredgecolor="white",
-        markeredgewidth=0.8,
-        elinewidth=1.3,
+        markerfacecolor="none" if hollow else colour,
+        markeredgecolor=colour if hollow else "white",
+        markeredgewidth=1.6 if hollow else 0.8,
+        elinewidth=1.1,
         capsize=2.5,
         alpha=0.75 if line.kind == "always" else 1.0,
-        zorder=2.0 if line.kind == "always" else 3.0,
+        zorder={"always": 2.0, "oracle": 4.0}.get(line.kind, 3.0),
     )
 
 
