@@ -19,6 +19,7 @@ import before
 import bounds
 import growth
 import install
+import many_sessions
 import moving
 import online
 import ratings
@@ -40,6 +41,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "bounds": bounds.section,
     "advise": advise.section,
     "service": service.section,
+    "many-sessions": many_sessions.section,
     "install": install.section,
     "before": before.section,
     "replay": replay.section,

@@ -63,10 +63,11 @@ def serve(session: fb.Session, dice: random.Random) -> tuple[World, float, dict[
             credit -= 1
             good = float(dice.random() < world.quality[decision.option])
             waiting.append((call + DELAY, decision.id, good))
+        else:
+            session.forget(decision.id)  # nobody will judge it; in production, time_to_live does this
         while waiting and waiting[0][0] <= call:
             _, id_, reward = waiting.popleft()
             session.tell(id_, reward=reward)
-        # Nobody will judge the others: they expire by themselves.
     return world, best, used
 
 
@@ -86,6 +87,7 @@ def main() -> None:
     print(f"the cheapest good model of each moment, known beforehand, {best:,.0f}")
     assert explanation.judged is not None and explanation.judged <= JUDGED
     assert explanation.spent < always / 3
+    assert explanation.hint is None and len(session.pending) < 100
     assert used["compact"][-1] < 1_000 < used["compact"][6]
 
 

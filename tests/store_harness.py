@@ -72,10 +72,12 @@ class Model:
         ]
 
     def forget(self, session: str, upto: int, before: float) -> None:
+        young = [entry.seq for entry in self.log[session] if entry.fact.at >= before]
+        end = min([upto, *(seq - 1 for seq in young)])
         self.log[session] = [
             entry
             for entry in self.log[session]
-            if not (entry.seq <= upto and entry.fact.kind in LAPSING and entry.fact.at < before)
+            if not (entry.seq <= end and entry.fact.kind in LAPSING and entry.fact.at < before)
         ]
 
 

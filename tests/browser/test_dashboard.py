@@ -141,7 +141,7 @@ def test_the_first_session_is_made_as_the_page_says_and_appears(page, server):
     page.wait_for("h1", "shop")
     assert page.driver.title == "shop · frugalbandits"
     done = subprocess.run([sys.executable, "-c", python], capture_output=True, text=True, check=False)
-    assert "Nothing settled after 0 decisions" in done.stdout, done.stderr
+    assert "No feedback yet after 0 decisions" in done.stdout, done.stderr
 
 
 def test_numbers_change_while_decisions_are_made_and_told(page, server):
@@ -363,3 +363,60 @@ def test_a_session_that_looks_at_queries(server, page):
     server.call("PUT", "/v1/sessions/referred", body)
     page.open(server, "/sessions/referred")
     until(lambda: page.tile("Saved against the reference") is not None, "what it is held against")
+
+
+@pytest.mark.parametrize("width", [768, 901, 1024, 1241, 1280, 1421, 1600])
+def test_no_part_of_a_row_is_cut_off(page, server, width):
+    """A panel hides what is wider than itself, so the page does not scroll: each cell is measured."""
+    costs = {f"provider/model-with-a-long-name-{i}": 0.125 * 2**i for i in range(4)}
+    server.call("PUT", "/v1/sessions/wide", {"costs": costs, "alpha": 0.1})
+    server.traffic("wide", 1_000, reward=0.875)
+    size(page.driver, width, 900)
+    page.open(server, "/sessions/wide")
+    page.wait_for("#options tbody tr")
+    until(lambda: page.tile("Decisions") not in (None, "0"), "decisions")
+    assert page.overflow() == 0
+    beyond = """
+      const panel = document.querySelector("#options").closest(".panel").getBoundingClientRect();
+      return [...document.querySelectorAll("#options tr > *, #options button")]
+        .filter((each) => each.getBoundingClientRect().right > panel.right + 0.5)
+        .map((each) => each.className || each.textContent);
+    """
+    assert page.driver.execute_script(beyond) == []
+    page.open(server)
+    page.wait_for(".sessions tbody a", "wide")
+    assert page.overflow() == 0
+
+
+def test_the_list_names_no_option_for_sessions_that_choose_by_query(page, server):
+    server.call("PUT", "/v1/sessions/by-query", {**SHOP, "context": {"features": 1}})
+    server.call("PUT", "/v1/sessions/mixed", {**SHOP, "policy": "mix-cs"})
+    server.call("PUT", "/v1/sessions/plain", {**SHOP, "alpha": None, "quality": "relative-to:large:0.1"})
+    asked = [
+        server.call("POST", "/v1/sessions/plain/decisions", {"among": [name]}) for name in ("small", "large")
+    ]
+    for decision, reward in zip(asked, (1.0, 0.5), strict=True):
+        server.call("PUT", f"/v1/decisions/{decision['id']}/feedback", {"reward": reward})
+    page.open(server)
+    page.wait_for(".sessions tbody a", "by-query")
+
+    def cells(name):
+        row = next(
+            each
+            for each in page.all(".sessions tbody tr")
+            if each.find_element(By.TAG_NAME, "a").text == name
+        )
+        return {each.get_attribute("data-label"): each.text for each in row.find_elements(By.TAG_NAME, "td")}
+
+    assert "Leader" not in page.text(".sessions")
+    assert cells("by-query")["Cheapest good enough"] == "by query"
+    assert cells("mixed")["Cheapest good enough"] == "a mix"
+    plain = cells("plain")
+    assert plain["Cheapest good enough"] == "small"
+    assert (plain["Quality"], plain["Bar"]) == ("0.750", "0.450")
+    page.open(server, "/sessions/plain")
+    until(lambda: page.tile("Saved against the reference") is not None, "what savings are against")
+    assert page.tile("Quality reached") == "0.750"
+    row = page.row("small")
+    assert row.find_element(By.CSS_SELECTOR, ".col-decisions").text == "1"
+    assert row.find_element(By.CSS_SELECTOR, ".col-judged").text == "1"

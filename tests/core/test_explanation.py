@@ -21,7 +21,9 @@ def test_explanation_is_for_people_and_programs(name):
     lines = str(explanation).splitlines()
     head = lines.index("") + 1
     columns = [column for column in lines[head].split() if column != "evidence"]
-    assert columns == ["option", "cost", "pulls", "pending", "spent", "mean", "lcb", "ucb", "status"]
+    assert columns == [
+        *("option", "cost", "decisions", "judged", "pending", "spent", "mean", "lcb", "ucb", "status"),
+    ]
     assert [line.split()[0] for line in lines[head + 1 :]] == ["tiny", "small", "large"]
     assert json.loads(json.dumps(explanation.to_dict()))["decisions"] == 1_500
     for arm in explanation.arms:

@@ -151,7 +151,8 @@ def test_explanation_weighs_the_evidence():
     explanation = session.explain()
     assert explanation.needed == pytest.approx(math.log(1000))
     assert "a conclusion takes evidence of 6.91" in str(explanation)
-    assert "evidence" in str(explanation).splitlines()[4].split()
+    lines = str(explanation).splitlines()
+    assert "evidence" in lines[lines.index("") + 1].split()
     assert json.loads(json.dumps(explanation.to_dict()))["arms"][-1]["evidence"] >= 0
     run_in_turn(session, 30_000, seed=1)
     after = session.explain()
@@ -170,8 +171,11 @@ def test_explanation_names_the_likely_option():
     run_in_turn(session, 3_000)
     explanation = session.explain()
     assert explanation.likely == "small" and explanation.decision is None
-    words = "Nothing settled after 3,001 decisions; 'small' is the cheapest that looks good enough."
-    assert explanation.headline == words
+    small = explanation.arms[1]
+    words = "Recommended: 'small' after 3,001 decisions: the cheapest option whose mean so far"
+    assert (
+        explanation.headline == f"{words} ({small.mean:.4f}) reaches the bar ({explanation.threshold:.4f})."
+    )
     assert explanation.to_dict()["likely"] == "small"
     assert [arm.status for arm in explanation.arms] == ["candidate", "likely", "costs more"]
     reasons = {(decision.arm, decision.reason) for decision in (session.ask() for _ in range(2_000))}

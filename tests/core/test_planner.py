@@ -13,7 +13,7 @@ from planner_harness import started
 from process_harness import python
 
 
-def test_a_first_decision_loads_no_compiler():
+def test_a_first_decision_loads_no_compiler(tmp_path):
     code = """
         import json, sys, frugalbandits as fb
         session = fb.Session({"small": 0.2, "large": 3.0}, alpha=0.1)
@@ -23,7 +23,7 @@ def test_a_first_decision_loads_no_compiler():
         names = ("numba", "scipy", "polars", "matplotlib", "rich", "typer", "pandas")
         print(json.dumps([name for name in names if name in sys.modules]))
     """
-    assert python(code) == ([], "")
+    assert python(code, FRUGALBANDITS_CACHE_DIR=tmp_path) == ([], "")
 
 
 def test_a_state_with_a_list_in_it_is_never_compiled():

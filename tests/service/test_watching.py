@@ -86,6 +86,7 @@ def test_there_are_not_too_many_numbers(api: Api, monkeypatch: pytest.MonkeyPatc
     for name in ("a", "b", "c", "d"):
         api.session(name)
         api.tell(api.ask(name, among=["large"])["id"], reward=1.0)
+    api.ask("a", among=["small"])
     for path in ("/x", "/y", "/z"):
         api("GET", path)
     found = numbers(api)

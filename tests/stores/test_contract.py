@@ -155,6 +155,15 @@ def test_reading_takes_numbers_of_any_size(store):
     assert len(store.read("s", 0, 10**30)) == 1
 
 
+def test_several_sessions_are_read_at_once_as_they_are_one_by_one(store):
+    for number, name in enumerate(("one", "two", "three")):
+        store.append(name, [fact(f"d{each}") for each in range(number + 2)])
+    after = {"three": 1, "one": 0, "two": 3, "none": 0}
+    assert store.read_many(after) == {name: store.read(name, number) for name, number in after.items()}
+    assert [len(page) for page in store.read_many(after, 1).values()] == [1, 1, 0, 0]
+    assert store.read_many({}) == {}
+
+
 def test_a_snapshot_stays_until_a_later_one_comes(store):
     store.append("s", [fact(f"k{number}") for number in range(5)])
     store.snapshot("s", 3, "three")

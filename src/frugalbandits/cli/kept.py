@@ -22,7 +22,7 @@ from frugalbandits.errors import InputError
 from frugalbandits.stores.contract import Store
 from frugalbandits.stores.following import check_session_name
 from frugalbandits.stores.kinds import keep_session, open_session
-from frugalbandits.stores.outlook import standby_of, summary_of
+from frugalbandits.stores.outlook import summary_of
 
 __all__ = ["bring_in", "export", "group", "listed", "show"]
 
@@ -51,7 +51,7 @@ def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
         typer.echo("There are no sessions.")
         return
     rows = [
-        [row["name"], *(["-"] * 6)]
+        [row["name"], *(["-"] * 8)]
         if row["trouble"] is not None
         else [
             row["name"],
@@ -60,12 +60,16 @@ def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
             f"{row['told']:,}",
             f"{row['waiting']:,}",
             f"{row['spent']:,.6g}",
+            *("-" if row[key] is None else f"{row[key]:.4f}" for key in ("reached", "threshold")),
             row["likely"] or "-",
         ]
         for row in found
     ]
-    heads = ["session", "options", "decisions", "told", "waiting", "spent", "likely"]
-    show_table(heads, rows, frozenset({0, 6}))
+    heads = [
+        *("session", "options", "decisions", "told", "waiting", "spent"),
+        *("reached", "bar", "cheapest good"),
+    ]
+    show_table(heads, rows, frozenset({0, 8}))
     for row in found:
         if row["trouble"] is not None:
             typer.echo(f"cannot open {printable(row['name'])}: {printable(row['trouble'])}", err=True)
@@ -73,7 +77,12 @@ def listed(store: StoreOption = None, as_json: AsJson = False) -> None:
 
 def _row(store: Store, name: str) -> dict[str, Any]:
     """Return a session in a few numbers, or why it cannot be opened: the others are listed all the same."""
-    unknown = dict.fromkeys(("options", "decisions", "told", "waiting", "spent", "likely"))
+    unknown = dict.fromkeys(
+        (
+            *("options", "decisions", "told", "waiting", "spent"),
+            *("likely", "reached", "reached_interval", "threshold"),
+        )
+    )
     try:
         with open_session(store, name) as session:
             told = summary_of(session)
@@ -84,7 +93,10 @@ def _row(store: Store, name: str) -> dict[str, Any]:
                 "told": told.told,
                 "waiting": told.waiting,
                 "spent": told.spent,
-                "likely": next(iter(standby_of(session)), None) if told.told else None,
+                "likely": told.likely,
+                "reached": told.reached,
+                "reached_interval": told.reached_interval,
+                "threshold": told.threshold,
                 "trouble": None,
             }
     except InputError as error:
@@ -123,13 +135,13 @@ def _print_routes(explanation: ContextualExplanation) -> None:
 
 def _print(explanation: Explanation) -> None:
     _sentences(explanation.lines)
-    heads = ["option", "cost", "decisions", "told", "pending", "spent", "mean", "status"]
+    heads = ["option", "cost", "decisions", "judged", "pending", "spent", "mean", "status"]
     rows = [
         [
             arm.name,
             f"{arm.cost:g}",
             f"{arm.decisions:,}",
-            f"{arm.pulls:,}",
+            f"{arm.judged:,}",
             f"{arm.pending:,}",
             f"{arm.spent:,.6g}",
             "-" if arm.mean is None else f"{arm.mean:.4f}",

@@ -51,8 +51,9 @@ class Listed(NamedTuple):
     """A session of the service in a few numbers.
 
     `told` counts rewards, and `waiting` decisions that have none yet. `best` is the option of the highest
-    mean so far, and `likely` the one that looks right. `trouble` says why a session does not work; where it
-    cannot even be opened, the numbers are None.
+    mean so far, and `likely` the cheapest one whose mean reaches the bar. `reached` is the mean quality of
+    all decisions, by the rewards so far, and `threshold` the quality that is good enough.
+    `trouble` says why a session does not work; where it cannot even be opened, the numbers are None.
     """
 
     name: str
@@ -64,6 +65,8 @@ class Listed(NamedTuple):
     best: str | None
     likely: str | None
     trouble: str | None = None
+    reached: float | None = None
+    threshold: float | None = None
 
 
 def check_name(name: object) -> str:
@@ -217,6 +220,8 @@ def _explained(answer: Any) -> tuple[Explanation | ContextualExplanation, list[s
         told[name] = tuple(_known(ArmReport, each) for each in told[name])
     for name in ("helpful", "changed"):
         told[name] = tuple(told[name])
+    if told.get("reached_interval") is not None:
+        told["reached_interval"] = tuple(told["reached_interval"])
     if told.get("mix") is not None:
         told["mix"] = _known(Mixture, told["mix"])
     return Explanation(**told), _texts(answer.get("standby", []))

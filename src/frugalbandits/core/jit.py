@@ -17,6 +17,7 @@ Set ``NUMBA_DISABLE_JIT=1`` to run everything as plain Python, for a debugger.
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import shutil
 import sys
@@ -38,11 +39,14 @@ __all__ = [
     "cache_folder",
     "compile_for",
     "compiled",
+    "fits_this_machine",
     "has_compiler",
     "inlined",
     "inner",
     "instead",
+    "is_on_disk",
     "machine_code",
+    "note_on_disk",
     "specialised",
 ]
 
@@ -131,8 +135,7 @@ def _modules(function: Any) -> tuple[str, ...]:
 @functools.cache
 def _dispatcher(function: F, modules: tuple[str, ...]) -> F:
     numba = _numba()
-    ours = all(module.partition(".")[0] == _PACKAGE for module in modules)
-    folder = cache_folder(modules) if ours else None
+    folder = cache_folder(modules) if _is_ours(modules) else None
     if folder is None or folder.trouble is not None:
         return cast(F, numba.njit(**_OPTIONS)(function))
     # numba reads its cache folder when a function is decorated: ours is set for that moment only.
@@ -227,7 +230,7 @@ def cache_folder(modules: tuple[str, ...]) -> CacheFolder:
 
     ``FRUGALBANDITS_CACHE_DIR`` overrides the place; ``XDG_CACHE_HOME`` is respected.
     """
-    folder = cache_root() / f"compiled-{source_digest(modules)[:16]}"
+    folder = _folder_of(modules)
     try:
         if not folder.exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -237,6 +240,57 @@ def cache_folder(modules: tuple[str, ...]) -> CacheFolder:
     except OSError as error:
         return CacheFolder(folder, error.strerror or str(error))
     return CacheFolder(folder, None)
+
+
+def _folder_of(modules: tuple[str, ...]) -> Path:
+    return cache_root() / f"compiled-{source_digest(modules)[:16]}"
+
+
+# numba's index of what it keeps can be read by numba alone, which takes half a second to load. So a small
+# file beside it says which functions were compiled, for which forms of arguments.
+
+
+def _is_ours(modules: tuple[str, ...]) -> bool:
+    return all(module.partition(".")[0] == _PACKAGE for module in modules)
+
+
+def _marker(folder: Path, what: str) -> Path:
+    return folder / f"kept-{hashlib.sha256(what.encode()).hexdigest()[:24]}"
+
+
+def _build() -> str:
+    """Return what machine code depends on beside its source: the versions of numba and of the processor."""
+    from numba.core.registry import cpu_target
+
+    magic = cpu_target.target_context.codegen().magic_tuple()
+    return f"{_numba().__version__} {sys.version_info[:2]} {magic}"
+
+
+def is_on_disk(modules: tuple[str, ...], what: str) -> bool:
+    """Tell whether machine code called `what` is kept on disk, as far as can be told without the compiler."""
+    if not (has_compiler() and _is_ours(modules) and cache_root().is_dir()):
+        return False
+    return _marker(_folder_of(modules), what).is_file()
+
+
+def fits_this_machine(modules: tuple[str, ...], what: str) -> bool:
+    """Tell whether machine code that is on disk was made by this compiler for this processor."""
+    try:
+        return _marker(_folder_of(modules), what).read_text(encoding="utf-8") == _build()
+    except OSError:
+        return False
+
+
+def note_on_disk(modules: tuple[str, ...], what: str) -> None:
+    """Note that machine code called `what` was compiled and kept; see `is_on_disk`."""
+    if not _is_ours(modules) or cache_folder(modules).trouble is not None:
+        return
+    # The note only saves time: without it the code is found all the same, after some plans.
+    with suppress(OSError):
+        marker = _marker(_folder_of(modules), what)
+        with tempfile.NamedTemporaryFile("w", dir=marker.parent, encoding="utf-8", delete=False) as file:
+            file.write(_build())
+        Path(file.name).replace(marker)
 
 
 def cache_root() -> Path:

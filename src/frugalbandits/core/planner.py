@@ -1,8 +1,11 @@
 """Plans for those who cannot wait: plain Python at once, machine code as soon as a thread has made it.
 
-A `Planner` is called as a policy's ``plan(state, rng)`` is. After `PATIENCE` plans, where numba is installed,
-it orders machine code from a thread in the background, and uses it from the moment that it is there. Nothing
-waits for that thread, and it holds no lock that a plan needs. The decisions are the same either way.
+A `Planner` is called as a policy's ``plan(state, rng)`` is. Where numba is installed, a thread in the
+background loads machine code that an earlier process left on disk, from the first plan on, or else compiles
+it after `PATIENCE` plans. The planner uses it from the moment that it is there. No plan waits for that
+thread, and it holds no lock that a plan needs. The decisions are the same either way.
+
+`Planner.load` is for a caller who can wait: it loads machine code that is on disk, and never compiles.
 
 Where the compiler fails, on a policy from elsewhere that it cannot take, planning goes on in plain Python and
 the logger "frugalbandits" says why.
@@ -25,7 +28,16 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 import numpy as np
 
 from frugalbandits.core.contract import Batch, Policy, Setting
-from frugalbandits.core.jit import CacheFolder, cache_folder, compile_for, has_compiler, machine_code
+from frugalbandits.core.jit import (
+    CacheFolder,
+    cache_folder,
+    compile_for,
+    fits_this_machine,
+    has_compiler,
+    is_on_disk,
+    machine_code,
+    note_on_disk,
+)
 from frugalbandits.core.quality import RelativeToBest
 from frugalbandits.core.registry import policies, resolve
 from frugalbandits.core.tables import text_table
@@ -57,6 +69,9 @@ class Planner:
         self._plain = plan
         self._code: Any = None
         self._left = patience if has_compiler() else 0  # plans until machine code is ordered; 0: never
+        self._looked = False  # whether the first plan looked into the cache on disk
+        self._missing = False  # whether there was nothing
+        self._loading = threading.Lock()
 
     def __call__(self, state: Any, rng: Any) -> Batch:
         """Return the next batch, by whatever is fastest by now."""
@@ -70,22 +85,62 @@ class Planner:
         return plain
 
     def _count(self, state: Any, rng: Any) -> None:
-        """Count a plan in plain Python; the last one of them orders machine code."""
+        """Count a plan in plain Python; the last one of them orders machine code.
+
+        The first one orders it too where it is on disk already.
+        """
+        self.load_soon(state, rng)
         self._left -= 1
         if self._left == 0:
-            _workshop.order(self, state, rng)
+            _workshop.order(self.make, state, rng)
 
     @property
     def compiled(self) -> bool:
         """Whether machine code is in use."""
         return self._code is not None
 
+    def load_soon(self, state: Any, rng: Any) -> bool:
+        """Have machine code that is on disk loaded in the background; tell whether it is in use now."""
+        if not self._looked and self._left > 0:
+            self._looked = True
+            if self._is_on_disk(state, rng):
+                _workshop.order(self.load, state, rng)
+        return self.compiled
+
+    def load(self, state: Any, rng: Any) -> bool:
+        """Load machine code if it is on disk, and tell whether it is in use now; never compiles."""
+        with self._loading:
+            wanted = self._code is None and self._left > 0 and self._is_on_disk(state, rng)
+            if wanted and all(fits_this_machine(*each) for each in self._kept_as(state, rng)):
+                self.make(state, rng)
+        return self.compiled
+
     def make(self, state: Any, rng: Any) -> tuple[float, How]:
         """Have machine code for arguments of these types, and use it from now on."""
+        made = self._make(state, rng)
+        for modules, what in self._kept_as(state, rng):
+            note_on_disk(modules, what)
+        return made
+
+    def _make(self, state: Any, rng: Any) -> tuple[float, How]:
         code: Any = machine_code(self._plain)
         made = made_ready(code, state, rng)
         self._code = compile_for(code, state, rng)
         return made
+
+    def _functions(self) -> tuple[Any, ...]:
+        """Return the functions that have machine code."""
+        return (self._plain,)
+
+    def _kept_as(self, state: Any, rng: Any) -> list[tuple[tuple[str, ...], str]]:
+        """Return under which modules and names the machine code is kept on disk."""
+        given = repr((form(state), str(type(rng))))
+        return [((each.__module__,), f"{each.__qualname__} {given}") for each in self._functions()]
+
+    def _is_on_disk(self, state: Any, rng: Any) -> bool:
+        if not self._missing:  # looked for once: a process may have a thousand sessions
+            self._missing = not all(is_on_disk(*each) for each in self._kept_as(state, rng))
+        return not self._missing
 
 
 P = TypeVar("P", bound=Planner)
@@ -128,13 +183,15 @@ class _Workshop:
     """One thread that compiles, started when something is ordered."""
 
     def __init__(self) -> None:
-        self._orders: queue.SimpleQueue[tuple[Planner, Any, Any]] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[tuple[Callable[[Any, Any], Any], Any, Any]] = queue.SimpleQueue()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
+        self.busy = False  # whether the compiler may hold its lock
 
-    def order(self, planner: Planner, state: Any, rng: Any) -> None:
-        """Have machine code made for a planner; returns at once."""
-        self._orders.put((planner, state, rng))
+    def order(self, make: Callable[[Any, Any], Any], state: Any, rng: Any) -> None:
+        """Have machine code made by a method of a planner; returns at once."""
+        self.busy = True
+        self._orders.put((make, state, rng))
         with self._starting:
             if self._thread is None:
                 # A daemon, because a program that is done should not wait until all is compiled.
@@ -143,12 +200,13 @@ class _Workshop:
 
     def _work(self) -> None:
         while True:
-            planner, state, rng = self._orders.get()
+            make, state, rng = self._orders.get()
             try:
-                planner.make(state, rng)
+                make(state, rng)
             except Exception as error:
                 # Whatever went wrong, decisions go on in plain Python.
-                _log.warning("%s cannot be compiled and stays plain Python: %s", planner._plain, error)
+                _log.warning("%s cannot be compiled and stays plain Python: %s", make, error)
+            self.busy = not self._orders.empty()
 
     def close(self) -> None:
         """End the thread at its next step in Python: the end of the program must not cut through LLVM."""
@@ -165,7 +223,7 @@ class _Workshop:
         sys.unraisablehook = all_but_ours
         give_up = time.monotonic() + 10
         while thread.is_alive() and time.monotonic() < give_up:
-            self._orders.put((Planner(None), None, None))  # wakes it up if it waits
+            self._orders.put((_nothing, None, None))  # wakes it up if it waits
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
             )
@@ -173,14 +231,18 @@ class _Workshop:
         sys.unraisablehook = before
 
 
+def _nothing(state: Any, rng: Any) -> None:
+    pass
+
+
 _workshop = _Workshop()
 atexit.register(lambda: _workshop.close())
 
 
 def _in_a_forked_child() -> None:
-    # The thread is not there, and the compiler's lock may be held for ever: plain Python is what is left.
+    # The thread is not there. If it was at work, the compiler's lock is held for ever: plain Python is left.
     global _workshop
-    if _workshop._thread is not None:
+    if _workshop.busy:
         for planner in _planners.values():
             planner._left = 0
     _workshop = _Workshop()

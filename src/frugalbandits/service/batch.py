@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from frugalbandits.core.session import Decision
 from frugalbandits.service import limits
 from frugalbandits.service.access import WRITER
 from frugalbandits.service.answers import Answer
@@ -13,6 +14,7 @@ from frugalbandits.service.models import Batch, BatchAsk, BatchForget, BatchObse
 from frugalbandits.service.problems import Problem, problem_of
 from frugalbandits.service.routing import Call, Route
 from frugalbandits.service.shapes import BatchResult
+from frugalbandits.service.views import decision_view
 from frugalbandits.stores.contextual_session import StoredContextualSession
 from frugalbandits.stores.contract import CONFLICT, Fact, Outcome
 from frugalbandits.stores.kinds import Stored
@@ -27,10 +29,12 @@ _DECIDED = b'{"status":201,"body":%b}'
 class _Told:
     """Facts of one item, and what became of them."""
 
-    __slots__ = ("answer", "facts", "place", "session")
+    __slots__ = ("decision", "facts", "place", "session")
 
-    def __init__(self, place: int, session: Stored, facts: list[Fact], answer: bytes | None = None) -> None:
-        self.place, self.session, self.facts, self.answer = place, session, facts, answer
+    def __init__(
+        self, place: int, session: Stored, facts: list[Fact], decision: Decision | None = None
+    ) -> None:
+        self.place, self.session, self.facts, self.decision = place, session, facts, decision
 
 
 async def batch(call: Call, body: Batch) -> Answer:
@@ -46,8 +50,8 @@ async def batch(call: Call, body: Batch) -> Answer:
             if isinstance(item, BatchAsk):
                 session = await _named(call, item.session)
                 if isinstance(session, StoredContextualSession):
-                    facts, decision = await routed(call, session, item)
-                    told.append(_Told(place, session, facts, _DECIDED % decision))
+                    decision, facts = await routed(call, session, item)
+                    told.append(_Told(place, session, facts, decision))
                 else:
                     results[place] = _DECIDED % await asked(call, session, item)
             else:
@@ -131,10 +135,12 @@ def _settle(call: Call, told: _Told, end: list[Outcome] | BaseException, results
         if isinstance(end, BaseException):
             raise end
         told.session.settle(end)
-        if told.answer is not None:
-            results[told.place] = told.answer
+        service, name = call.service, told.session.name
+        if told.decision is None:
+            service.metrics.told(told.session, end)
             return
-        call.service.metrics.told(told.session.name, told.facts[0])
+        service.metrics.decided(name, told.decision.option)
+        results[told.place] = _DECIDED % decision_view(told.decision, name, service.standby.of(told.session))
     except Exception as error:
         results[told.place] = _refused(call, error)
 

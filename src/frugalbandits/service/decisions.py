@@ -56,11 +56,14 @@ async def asked(call: Call, session: Stored, ask: Ask) -> bytes:
     if ask.after is not None:
         await call.service.hub.catch_up_with(session, ask.after)
     if isinstance(session, StoredContextualSession):
-        facts, told = await routed(call, session, ask)
+        decision, facts = await routed(call, session, ask)
         session.settle(await call.service.hub.submit(session, facts))
-        return told
+        call.service.metrics.decided(session.name, decision.option)
+        return decision_view(decision, session.name, call.service.standby.of(session))
     _no_query(session, ask)
     decisions = await _planned(call, session, partial(decisions_of, session, ask), ask.count or 1)
+    for each in decisions:
+        call.service.metrics.decided(session.name, each.option)
     standby = call.service.standby.of(session)
     if ask.count is None:
         return decision_view(decisions[0], session.name, standby)
@@ -68,8 +71,8 @@ async def asked(call: Call, session: Stored, ask: Ask) -> bytes:
     return b'{"decisions":[%b]}' % told
 
 
-async def routed(call: Call, session: StoredContextualSession, ask: Ask) -> tuple[list[Fact], bytes]:
-    """Return the facts of a decision that looks at a query, and what to say once they are in the log."""
+async def routed(call: Call, session: StoredContextualSession, ask: Ask) -> tuple[Decision, list[Fact]]:
+    """Return a decision that looks at a query, and the facts that are to be in the log before it is told."""
     if ask.count is not None:
         raise InputError(
             f"session {session.name!r} looks at queries, so each decision is for one: leave count out"
@@ -84,8 +87,7 @@ async def routed(call: Call, session: StoredContextualSession, ask: Ask) -> tupl
         costs=ask.costs,
         by=call.who.name,
     )
-    decision, facts = await _planned(call, session, draft, 1)
-    return facts, decision_view(decision, session.name, call.service.standby.of(session))
+    return await _planned(call, session, draft, 1)
 
 
 def _no_query(session: StoredSession, body: Ask | Observation) -> None:
@@ -155,8 +157,9 @@ async def tell(call: Call, id: DecisionId, body: Feedback) -> Answer:
     call.note(session.name)
     await hub.catch_up_with(session, id)
     facts = session.draft_tell(id, body.reward, body.cost, author(call.who, body.source))
-    session.settle(await hub.submit(session, facts))
-    call.service.metrics.told(session.name, facts[0])
+    outcomes = await hub.submit(session, facts)
+    session.settle(outcomes)
+    call.service.metrics.told(session, outcomes)
     return NOTHING
 
 
@@ -175,8 +178,9 @@ async def observe(call: Call, name: SessionName, body: Observation) -> Answer:
     call.note(name)
     hub = call.service.hub
     session = await hub.session(known_name(name))
-    facts = observed(session, body, author(call.who, body.source))
-    session.settle(await hub.submit(session, facts))
+    outcomes = await hub.submit(session, observed(session, body, author(call.who, body.source)))
+    session.settle(outcomes)
+    call.service.metrics.told(session, outcomes)
     return NOTHING
 
 

@@ -80,7 +80,7 @@ class Hub:
             raise failed[1].with_traceback(None)
         try:
             known = known_name(name)
-            found = await self._threads.run(lambda: open_session(self.store, known))
+            found = await self._threads.run(lambda: _opened(self.store, known))
         except (UnknownSession, StoreUnavailable):
             self._unopened.pop(name, None)
             raise
@@ -109,9 +109,7 @@ class Hub:
     async def _create(
         self, name: str, session: Session | ContextualSession, by: str, on_difference: str
     ) -> tuple[Stored, bool]:
-        found, new = await self._threads.run(
-            lambda: keep_session(self.store, name, session, by, on_difference)
-        )
+        found, new = await self._threads.run(lambda: _kept(self.store, name, session, by, on_difference))
         # One copy of a session is enough: the one that is open stays.
         kept: Stored | None = None
         try:
@@ -234,6 +232,20 @@ def known_name(name: str) -> str:
         return check_session_name(name)
     except ValueError as error:
         raise UnknownSession(f"no session has such a name: {error}") from None
+
+
+def _opened(store: Store, name: str) -> Stored:
+    found = open_session(store, name)
+    found.load_machine_code(wait=False)  # before the first ask, which may come much later
+    return found
+
+
+def _kept(
+    store: Store, name: str, session: Session | ContextualSession, by: str, on_difference: str
+) -> tuple[Stored, bool]:
+    found, new = keep_session(store, name, session, by, on_difference)
+    found.load_machine_code(wait=False)
+    return found, new
 
 
 async def _ready(found: _Found) -> _Found:

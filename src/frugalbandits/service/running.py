@@ -18,6 +18,7 @@ from typing import Any
 
 import uvicorn
 
+from frugalbandits.core.session import Session
 from frugalbandits.errors import InputError
 from frugalbandits.service import limits
 from frugalbandits.service.access import Access
@@ -108,6 +109,8 @@ def _line(settings: Settings, listening: socket.socket, address: str, is_open: b
 def work(settings: Settings, listening: socket.socket, stop: _Stop) -> None:
     """Serve in this process until a signal comes."""
     configure(settings.log_level)
+    # Loading takes about a second, so it is done before the first request is read. It never compiles here.
+    Session([1.0, 2.0], 0.1).load_machine_code()
     app = create_app(open_store(settings.store), settings)
     config = uvicorn.Config(
         app,

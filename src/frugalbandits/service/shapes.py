@@ -117,7 +117,18 @@ class SummaryShape(BaseModel):
     saving: float | None
     judged: float | None
     best: str | None
-    likely: str | None
+    baseline: Annotated[str | None, Field(description="The option that `saving` is against.")]
+    reached: Annotated[float | None, Field(description="Mean quality of all decisions, estimated.")]
+    reached_interval: Annotated[list[float] | None, Field(description="Its 95% interval.")]
+    threshold: Annotated[float | None, Field(description="The quality that is good enough.")]
+    choice: Annotated[
+        str | None,
+        Field(description="What it looks for: one `option`, a `mix` of options, or an option by `query`."),
+    ]
+    likely: Annotated[
+        str | None,
+        Field(description="The cheapest active option whose mean reaches the bar, where it looks for one."),
+    ]
 
 
 class SessionList(BaseModel):
@@ -175,7 +186,12 @@ class SessionShape(BaseModel):
     threshold: float | None
     spent: float | None
     always_best: float | None
+    baseline: Annotated[str | None, Field(description="The option that `saving` is against.")]
+    always_baseline: float | None
     saving: float | None
+    reached: Annotated[float | None, Field(description="Mean quality of all decisions, estimated.")]
+    reached_interval: Annotated[list[float] | None, Field(description="Its 95% interval.")]
+    hint: Annotated[str | None, Field(description="What to do about decisions that stay pending.")]
     headline: str
     notes: list[str]
     dearest: str

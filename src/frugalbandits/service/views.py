@@ -70,7 +70,10 @@ def decision_view(decision: Decision, session: str, standby: bytes) -> bytes:
 def broken_view(name: str, trouble: str) -> dict[str, Any]:
     """Return what a list shows of a session that cannot be opened."""
     unknown = dict.fromkeys(
-        ("seen", "decisions", "told", "waiting", "options", "spent", "saving", "judged", "best", "likely")
+        (
+            *("seen", "decisions", "told", "waiting", "options", "spent", "saving", "judged", "best"),
+            *("baseline", "reached", "reached_interval", "threshold", "likely", "choice"),
+        )
     )
     return {"name": name, "trouble": trouble, **unknown}
 
@@ -90,7 +93,12 @@ def summary_view(session: Stored, trouble: str | None = None) -> dict[str, Any]:
         "saving": found.saving,
         "judged": found.judged,
         "best": found.best,
-        "likely": next(iter(standby_of(session)), None),
+        "baseline": found.baseline,
+        "reached": found.reached,
+        "reached_interval": found.reached_interval,
+        "threshold": found.threshold,
+        "likely": found.likely,
+        "choice": found.choice,
     }
 
 

@@ -51,8 +51,9 @@ class ContextualFolding(Telling, ContextualSession):
     def _was_late(self, error: Expired) -> None:
         self._late_here += 1
 
-    def flush(self) -> None:
-        """Do nothing: all that was handed out is in the log."""
+    def start_flush(self) -> Callable[[], None]:
+        """Do nothing: every decision is in the log already."""
+        return _nothing
 
     # From a log or a snapshot.
 
@@ -93,7 +94,8 @@ class ContextualFolding(Telling, ContextualSession):
             if self._keys.keys() != self._pending.keys() or len(self._ids) != len(self._keys):
                 raise ValueError("not every decision that waits has a name")
             self._series = Series.loaded(data["series"], len(self._names))
-            self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            self._seen, self._log_now = int(data["seen"]), self._believed(float(data["now"]))
+            self._waiting.follow(self._clock() + 2 * AHEAD)
             self._seen_key = str(data.get("key", ""))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise self._damaged(error) from error
@@ -137,7 +139,7 @@ class ContextualFolding(Telling, ContextualSession):
             phi = self._encoder.encode(features, segment)
             self._engine.count(self._state, phi, prices, arm, waiter.propensity)
         # It lives on here for as long as the clocks of workers may differ.
-        id_ = self._wait_for(option, waiter, body.get("m"), body["t"] + AHEAD)
+        id_ = self._wait_for(option, waiter, body.get("m"), self._believed(body["t"]) + AHEAD)
         key = entry.fact.key[:-1]
         self._ids[key], self._keys[id_] = id_, key
         self._count(option, waiter, prices)
@@ -214,3 +216,7 @@ class ContextualFolding(Telling, ContextualSession):
         "resume": Changing.resume,
         "retire": Changing.retire,
     }
+
+
+def _nothing() -> None:
+    pass

@@ -10,6 +10,7 @@ Whoever keeps a store open may append, read and snapshot from any thread, and so
 from __future__ import annotations
 
 import json
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -118,6 +119,10 @@ class Store(ABC):
     def read(self, session: str, after: int = 0, limit: int = 10_000) -> list[Entry]:
         """Return entries with numbers above `after`, in order."""
 
+    def read_many(self, after: Mapping[str, int], limit: int = 1_000) -> dict[str, list[Entry]]:
+        """Return entries of several sessions at once: for each, up to `limit` with numbers above its own."""
+        return {session: self.read(session, number, limit) for session, number in after.items()}
+
     @abstractmethod
     def snapshot(
         self,
@@ -129,10 +134,16 @@ class Store(ABC):
     ) -> None:
         """Keep a snapshot, unless a later one is there.
 
-        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go. Raises
+        Entries up to it whose kind is `LAPSING`, and that are older than `forget_before`, go, but only those
+        before the first entry that is not older: one that came later is younger, whatever its author's clock
+        said. Raises
         `LogDiverged` and keeps nothing where the log ends before `upto`, or where its entry `upto` has
         another key than `key`: the state is of a log that is no more.
         """
+
+    def now(self) -> float:
+        """Return the time by the clock of the store, in seconds since 1970."""
+        return time.time()
 
     @abstractmethod
     def latest(self, session: str) -> Snapshot | None:

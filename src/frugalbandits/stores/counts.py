@@ -61,6 +61,10 @@ class Counts:
         """Return the slot of a time."""
         return 0 if self.time_to_live is None else int(time // self._width)
 
+    def begin(self, slot: int) -> float:
+        """Return when a slot begins."""
+        return float("-inf") if self.time_to_live is None else slot * (self.time_to_live / SLOTS)
+
     def until(self, slot: int) -> float:
         """Return when a slot ends."""
         return float("inf") if self.time_to_live is None else (slot + 1) * self._width
@@ -111,6 +115,11 @@ class Counts:
             for option in range(self.options):
                 if cell.waiting(option):
                     yield option, cell.waiting(option)
+
+    def set_back(self, now: float) -> None:
+        """Let slots go on that ended only because a clock was ahead."""
+        if self.time_to_live is not None:
+            self.ended = min(self.ended, self.slot(now - self.time_to_live - GRACE))
 
     def epochs(self) -> set[int]:
         """Return the epochs that feedback may still come for."""

@@ -113,8 +113,12 @@ class Following(ABC):
         """Do what follows from an entry, whatever it was."""
 
     @abstractmethod
+    def start_flush(self) -> Callable[[], None]:
+        """Submit what is not in the log yet; return a function that waits until it is written."""
+
     def flush(self) -> None:
-        """Say what is not in the log yet."""
+        """Write what is not in the log yet: decision counts and what was noticed."""
+        self.start_flush()()
 
     @abstractmethod
     def draft_change(self, do: str, option: str, cost: float | None = None, by: str = "") -> list[Fact]:
@@ -276,13 +280,17 @@ class Following(ABC):
                 _log.warning("%s: the session is built anew from the log", error)
                 self._rebuild()
                 continue
-            self.receive(entries)
-            if entries:
-                self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
-            else:
+            self.take(entries)
+            if not entries:
                 self._skip_what_has_gone()
             if len(entries) < PAGE:
                 return
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        """Take in entries that were read from the log, and note how old the newest one is."""
+        self.receive(entries)
+        if entries:
+            self.lag = max(self._clock() - entries[-1].fact.at, 0.0)
 
     def confirm(self) -> None:
         """Compare the entry that was read last with the log; build the session anew where it differs."""
@@ -361,9 +369,7 @@ class Following(ABC):
                 break  # the log is shorter: `catch_up` finds out
             after = entries[-1].seq
         with self._lock:
-            clock = self._clock
             self._start_over(lambda: self._load(latest, entries))
-            self._clock = clock
             self._snapshot_at = self._seen
             self._invalid = False
 
@@ -384,9 +390,7 @@ class Following(ABC):
         with self._lock:
             if latest is None or latest.upto <= self._seen:
                 return False
-            clock = self._clock
             self._start_over(lambda: self._restore(latest.state))
-            self._clock = clock
             return True
 
     def _apply(self, entry: Entry) -> None:
@@ -405,12 +409,13 @@ class Following(ABC):
             else:
                 # Told for an option of a log that is no more, after a failover: all replicas leave it out.
                 _log.warning("session %r: entry %d is for an unknown option", self._name, entry.seq)
-            self._log_now = max(self._log_now, min(fact.at, self._clock() + AHEAD))
+            self._log_now = max(self._log_now, self._believed(fact.at))
             self._took()
         except BaseException:
             self._invalid = True  # it may have been taken in by half
             raise
         self._seen, self._seen_key = entry.seq, fact.key
+        self._check_clock()
 
     def _take_change(self, entry: Entry, body: dict[str, Any]) -> None:
         """Make a change; where two that exclude each other were asked for at once, the later is refused."""
@@ -456,12 +461,19 @@ class Following(ABC):
         Where the log has become another one, none is kept and the session is built anew.
         """
         with self._lock:
+            self._check_clock()
             if self._invalid:
                 return
             upto, key, state, now = self._seen, self._seen_key, self._dumped(), self._log_now
             ttl = self._lives()
+        stored = self._store.now()
+        if ttl is not None and now > stored + 2 * AHEAD:
+            # Decisions that have expired by this clock have not by the store's: that must not be kept.
+            _log.warning("session %r: no snapshot: this clock is %.0f s ahead", self._name, now - stored)
+            self._snapshot_time = time.monotonic()
+            return
         # Twice: feedback within the time to live of any worker's clock must find what was told before.
-        before = None if ttl is None else now - 2 * ttl - 60.0
+        before = None if ttl is None else min(now, stored) - 2 * ttl - 60.0
         try:
             self._store.snapshot(self._name, upto, state, before, key)
         except LogDiverged as error:
@@ -496,9 +508,25 @@ class Following(ABC):
     # Time, and ids.
 
     def _now(self) -> float:
-        """Return the time, which never runs backwards here."""
-        self._last_issue = now = max(self._clock(), self._last_issue)
+        """Return the time. A clock that is set back by up to a minute stands still here until then."""
+        now = self._clock()
+        if now >= self._last_issue - AHEAD:
+            now = max(now, self._last_issue)
+        else:
+            self._check_clock()
+        self._last_issue = now
         return now
+
+    def _believed(self, at: float) -> float:
+        """Return a time that another clock has said, which may be ahead by a minute at most."""
+        return min(at, self._clock() + AHEAD)
+
+    def _check_clock(self) -> None:
+        """Have the session built anew where this clock was ahead: it has let decisions expire too early."""
+        if self._lives() is not None and self._log_now > self._clock() + 2 * AHEAD:
+            _log.warning("session %r: the clock was set back: it is built anew from the log", self._name)
+            self._log_now = self._believed(self._log_now)
+            self._invalid = True
 
     def is_behind(self, id_: object) -> bool:
         """Tell whether an id is of an option that this process has not read of yet: `catch_up` helps."""

@@ -6,6 +6,7 @@ import json
 import re
 import secrets
 import time
+import weakref
 from typing import Any
 
 from frugalbandits.errors import InputError, StateFormatError, UnknownSession
@@ -18,6 +19,7 @@ __all__ = ["SERVER", "check_session_name", "first_of", "looks_at_queries", "secr
 #: The name under which a store keeps what is of all sessions: no session can have it.
 SERVER = "$server"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,119}")
+_secrets: weakref.WeakKeyDictionary[Store, bytes] = weakref.WeakKeyDictionary()
 
 
 def check_session_name(name: object) -> str:
@@ -37,6 +39,14 @@ def check_session_name(name: object) -> str:
 
 def secret_of(store: Store) -> bytes:
     """Return the secret that signs decisions of a store; the first who asks makes it."""
+    found = _secrets.get(store)
+    if found is None:
+        # Every session of the store needs it: it is asked for once, not once for each of them.
+        found = _secrets[store] = _secret_in(store)
+    return found
+
+
+def _secret_in(store: Store) -> bytes:
     made = Fact("secret", "secret", f'"{secrets.token_hex(SECRET_BYTES)}"', time.time(), "")
     [outcome] = store.append(SERVER, [made])
     assert outcome.entry is not None

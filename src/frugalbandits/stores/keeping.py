@@ -15,7 +15,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from frugalbandits.errors import InputError, StoreClosed, StoreUnavailable
@@ -26,6 +26,9 @@ __all__ = ["Keeper", "Trouble", "keeper_of"]
 EVERY = 1.0  # seconds between two words on what was handed out
 PAUSE = 0.02  # seconds between two readings, so that a busy log is read in larger parts
 LONGEST_WAIT = 10.0  # seconds until a store, or one session, that fails is tried again
+_TOGETHER = 500  # sessions whose entries are read at once
+_NOT_WRITTEN = "session %r: could not write the last decision counts: %s"
+_SNAPSHOT_TIME = 0.1  # seconds for snapshots between two readings, so that replicas do not fall behind
 
 _log = logging.getLogger("frugalbandits")
 _keepers: weakref.WeakKeyDictionary[Store, Keeper] = weakref.WeakKeyDictionary()
@@ -51,7 +54,11 @@ class Kept(Protocol):
 
     def receive(self, entries: Sequence[Entry]) -> None: ...
 
+    def take(self, entries: Sequence[Entry]) -> None: ...
+
     def catch_up(self) -> None: ...
+
+    def start_flush(self) -> Callable[[], None]: ...
 
     def flush(self) -> None: ...
 
@@ -82,6 +89,7 @@ class Keeper:
         self._troubles: dict[str, Trouble] = {}
         self._unavailable: set[str] = set()  # sessions for which the store failed last time
         self._unreachable_since: float | None = None
+        self._to_snapshot: list[Kept] = []  # sessions to look at: is a snapshot due?
         self._reconnects = store.reconnects
         self._last_lag = 0.0  # seconds that the last reading of others' entries took to come
 
@@ -134,13 +142,18 @@ class Keeper:
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=5.0)
+        # All are submitted before the first one is waited for: one commit for all of them.
+        finish = {}
         for session in self._all():
             try:
-                session.flush()
+                finish[session] = session.start_flush()
             except Exception as error:
-                _log.warning(
-                    "session %r: could not write the last decision counts: %s", session.name, _words(error)
-                )
+                _log.warning(_NOT_WRITTEN, session.name, _words(error))
+        for session, wait in finish.items():
+            try:
+                wait()
+            except Exception as error:
+                _log.warning(_NOT_WRITTEN, session.name, _words(error))
 
     def _all(self) -> list[Kept]:
         with self._lock:
@@ -237,7 +250,10 @@ class Keeper:
                 if time.monotonic() >= due:
                     due = time.monotonic() + EVERY
                     broken = self.troubles()
-                    self._for_each([each for each in self._all() if each.name not in broken], _write_out)
+                    working = [each for each in self._all() if each.name not in broken]
+                    self._flush(working)
+                    self._to_snapshot = self._to_snapshot or working
+                self._take_snapshots()
                 failures, self._unreachable_since = 0, None
             except StoreClosed:
                 return
@@ -279,10 +295,52 @@ class Keeper:
         self._reconnects = reconnects
         read = [each for each in working if news.get(each.name, 0) > each.seen or each.needs_rebuild]
         if read:
-            self._for_each(read, _catch_up)
+            self._read(store, read, seen, news)
             self._last_lag = max(session.lag for session in read)
         if again:
             self._for_each(again, self._retry)
+
+    def _read(
+        self, store: Store, sessions: Sequence[Kept], seen: Mapping[str, int], news: Mapping[str, int]
+    ) -> None:
+        """Take in new entries of some sessions, which are read together."""
+        pages: dict[str, list[Entry]] = {}
+        for at in range(0, len(sessions), _TOGETHER):
+            # From the entry that was read last on: a session compares it, as the log may be another one.
+            wanted = {each.name: max(seen[each.name] - 1, 0) for each in sessions[at : at + _TOGETHER]}
+            try:
+                pages.update(store.read_many(wanted))
+            except StoreClosed:
+                raise
+            except StoreUnavailable:
+                break  # these are read one by one, so that one with damaged rows holds up no other
+
+        def take(session: Kept) -> None:
+            session.take(pages.get(session.name, ()))
+            if session.needs_rebuild or session.seen < news.get(session.name, 0):
+                session.catch_up()
+
+        self._for_each(sessions, take)
+
+    def _flush(self, sessions: Sequence[Kept]) -> None:
+        """Write decision counts of all sessions: all are submitted first, so one commit takes them."""
+        started: dict[int, Callable[[], None]] = {}
+
+        def start(session: Kept) -> None:
+            started[id(session)] = session.start_flush()
+
+        self._for_each(sessions, start)
+        self._for_each([each for each in sessions if id(each) in started], lambda each: started[id(each)]())
+
+    def _take_snapshots(self) -> None:
+        """Take snapshots that are due, but not for long: sessions made together are due together."""
+        if not self._to_snapshot:
+            return
+        until = time.monotonic() + _SNAPSHOT_TIME
+        resting = self.troubles()
+        while self._to_snapshot and time.monotonic() < until:
+            some, self._to_snapshot = self._to_snapshot[:20], self._to_snapshot[20:]
+            self._for_each([each for each in some if each.name not in resting], _snapshot_if_due)
 
     def _retry(self, session: Kept) -> None:
         """Do all that a broken session may have failed at."""
@@ -296,12 +354,12 @@ def _confirm(session: Kept) -> None:
     session.confirm()
 
 
-def _catch_up(session: Kept) -> None:
-    session.catch_up()
-
-
 def _write_out(session: Kept) -> None:
     session.flush()
+    session.snapshot_if_due()
+
+
+def _snapshot_if_due(session: Kept) -> None:
     session.snapshot_if_due()
 
 

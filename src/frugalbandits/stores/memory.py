@@ -83,6 +83,12 @@ class MemoryStore(WritingStore):
         if kept is None or upto >= kept.upto:
             self._snapshots[session] = Snapshot(upto, state)
 
+    def _old(self, session: str, upto: int, before: float, until: float) -> int:
+        with self._changed:
+            log = self._logs.get(session, {})
+            young = [entry.seq for entry in log.values() if before <= entry.fact.at <= until]
+        return min([upto, *(seq - 1 for seq in young)])
+
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
         with self._changed:
             log = self._logs.get(session, {})

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from frugalbandits.core.contract import QUERIES
 from frugalbandits.core.quality import AtLeast, RelativeTo
+from frugalbandits.core.session.delivered import quality_delivered
 from frugalbandits.core.session.terms import ACTIVE, STANDINGS
 from frugalbandits.stores.contextual_folding import ContextualFolding
 from frugalbandits.stores.contextual_outlook import fall_backs, missing
@@ -16,6 +17,7 @@ __all__ = [
     "OptionNow",
     "Summary",
     "delays_of",
+    "option_name",
     "options_of",
     "standby_of",
     "summary_of",
@@ -37,7 +39,13 @@ class OptionNow(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A session in a few numbers."""
+    """A session in a few numbers.
+
+    `saving` is against always using `baseline`: the reference of the bar, otherwise the best option so far.
+    `reached` is the mean quality of all decisions, by the rewards so far, with its 95% interval. `likely` is
+    the cheapest active option whose mean reaches the bar; None where there is none, and where the session
+    mixes options or looks at queries.
+    """
 
     decisions: int
     told: int
@@ -48,8 +56,19 @@ class Summary(NamedTuple):
     threshold: float | None
     quality_regret: float | None
     cost_regret: float | None
+    baseline: str | None
     saving: float | None
     judged: float | None
+    reached: float | None
+    reached_interval: tuple[float, float] | None
+    likely: str | None
+    choice: str  # "option", "mix" or "query": what the session looks for
+
+
+def option_name(session: Replica | ContextualFolding, option: int) -> str:
+    """Return the name of an option by its number, which events carry."""
+    with session._lock:
+        return session._names[option]
 
 
 def options_of(session: Replica | ContextualFolding) -> list[OptionNow]:
@@ -138,6 +157,7 @@ def summary_of(session: Replica | ContextualFolding) -> Summary:
         bar = _bar(session, options)
         observed = sum(session._observed)
         always = [session._money.had_it_been_all(option, decisions) for option in range(len(options))]
+        delivered = quality_delivered(_rewards(session, option) for option in range(len(options)))
     there = [each for each in options if each.standing != "retired"]
     seen = [each for each in there if each.mean is not None]
     best = max(seen, key=lambda each: (each.mean or 0.0, -each.cost)).name if seen else None
@@ -153,7 +173,11 @@ def summary_of(session: Replica | ContextualFolding) -> Summary:
         if right is not None and session.over != QUERIES:
             cost_regret = _sum(max(each.cost - right, 0.0) * each.decisions for each in options)
     told, spent = sum(each.told for each in options), _sum(each.spent for each in options)
-    instead = next((cost for each, cost in zip(options, always, strict=True) if each.name == best), None)
+    quality = session._quality
+    baseline = quality.reference if isinstance(quality, RelativeTo) else best
+    instead = next((cost for each, cost in zip(options, always, strict=True) if each.name == baseline), None)
+    active = [each for each in good if each.standing == STANDINGS[ACTIVE] and session.over != QUERIES]
+    likely = min(active, key=lambda each: (each.cost, -(each.mean or 0.0)), default=None)
     return Summary(
         decisions=decisions,
         told=told,
@@ -164,9 +188,20 @@ def summary_of(session: Replica | ContextualFolding) -> Summary:
         threshold=bar,
         quality_regret=quality_regret,
         cost_regret=cost_regret,
+        baseline=baseline,
         saving=None if instead is None else instead - spent,
         judged=(told - observed) / decisions if decisions else None,
+        reached=None if delivered is None else delivered.mean,
+        reached_interval=None if delivered is None else (delivered.low, delivered.high),
+        likely=None if likely is None else likely.name,
+        choice="mix" if session.over == QUERIES else "option",
     )
+
+
+def _rewards(session: Replica, option: int) -> tuple[int, int, float]:
+    """Return the decisions for an option, the number of its rewards and their sum, since the beginning."""
+    state, rank = session._home(option)
+    return session._asked[option], int(state.tally.pulls[rank]), float(state.tally.sums[rank])
 
 
 def _routed_summary(session: ContextualFolding) -> Summary:
@@ -181,8 +216,13 @@ def _routed_summary(session: ContextualFolding) -> Summary:
         threshold=found.bar,
         quality_regret=missing(found),
         cost_regret=None,
+        baseline=found.reference,
         saving=found.saving,
         judged=found.judged,
+        reached=found.reached,
+        reached_interval=found.reached_interval,
+        likely=None,
+        choice="query",
     )
 
 

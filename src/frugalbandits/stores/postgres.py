@@ -62,6 +62,11 @@ _ADVANCE = """UPDATE frugal_sessions SET last = fresh.last
     FROM unnest(%s::bigint[], %s::bigint[]) AS fresh (id, last) WHERE frugal_sessions.id = fresh.id"""
 _READ = f"""SELECT {_FACT} FROM frugal_facts
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = %s) AND seq > %s ORDER BY seq LIMIT %s"""
+_READ_MANY = f"""SELECT wanted.name, found.* FROM unnest(%s::text[], %s::bigint[]) AS wanted (name, after)
+    JOIN frugal_sessions AS held ON held.name = wanted.name
+    CROSS JOIN LATERAL (
+        SELECT {_FACT} FROM frugal_facts WHERE session = held.id AND seq > wanted.after ORDER BY seq LIMIT %s
+    ) AS found ORDER BY wanted.name, found.seq"""
 _SESSIONS = "SELECT name, last FROM frugal_sessions WHERE last > 0"
 _HEAD = "SELECT id, last FROM frugal_sessions WHERE name = %s"
 _KEEP = """INSERT INTO frugal_snapshots (session, upto, state) VALUES (%s, %s, %s)
@@ -73,6 +78,8 @@ _LATEST = """SELECT upto, state FROM frugal_snapshots
 _PROBE = "UPDATE frugal_sessions SET last = last WHERE id = (SELECT min(id) FROM frugal_sessions)"
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT 1 OFFSET %s"""
+_YOUNG = """SELECT seq FROM frugal_facts
+    WHERE session = %s AND seq <= %s AND at >= %s AND at <= %s ORDER BY seq LIMIT 1"""
 _FORGET = """DELETE FROM frugal_facts
     WHERE session = %s AND seq > %s AND seq <= %s AND at < %s AND kind = ANY (%s::text[])"""
 _COLUMNS = """SELECT table_name, array_agg(column_name::text) FROM information_schema.columns
@@ -130,6 +137,13 @@ class PostgresStore(WritingStore):
         after = check_count("the number to read after", after, 0)
         limit = check_count("the limit of entries to read", limit, 1)
         return [_entry(row) for row in self._rows(_READ, (session, after, limit))]
+
+    def read_many(self, after: Mapping[str, int], limit: int = 1_000) -> dict[str, list[Entry]]:
+        """Return entries of several sessions by one query."""
+        found: dict[str, list[Entry]] = {session: [] for session in after}
+        for name, *row in self._rows(_READ_MANY, (list(after), list(after.values()), limit)):
+            found[name].append(_entry(row))
+        return found
 
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
@@ -256,6 +270,16 @@ class PostgresStore(WritingStore):
             found = connection.execute(_KEY, [number, upto]).fetchone()
             check_key(session, upto, key, None if found is None else found[0])
             connection.execute(_KEEP, [number, upto, state])
+
+    def now(self) -> float:
+        """Return the time by the clock of the database."""
+        return float(self._rows("SELECT extract(epoch FROM clock_timestamp())::float8", ())[0][0])
+
+    def _old(self, session: str, upto: int, before: float, until: float) -> int:
+        with self._changing() as connection:
+            number, _ = connection.execute(_HEAD, [session]).fetchone() or (0, 0)
+            row = connection.execute(_YOUNG, [number, upto, before, until]).fetchone()
+        return upto if row is None else int(row[0]) - 1
 
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
         with self._changing() as connection:

@@ -151,7 +151,8 @@ class Replica(Telling, Session):
             self._series = Series.loaded(data["series"], len(self._names))
             self._logged = Counter(data["alarms"])
             self._raised = Counter(self._logged)
-            self._seen, self._log_now = int(data["seen"]), float(data["now"])
+            self._seen, self._log_now = int(data["seen"]), self._believed(float(data["now"]))
+            self._counts.set_back(self._log_now)
             self._seen_key = str(data.get("key", ""))
             for option in range(len(self._names)):
                 waiting = self._counts.waiting(option)
@@ -232,7 +233,7 @@ class Replica(Telling, Session):
         """Do nothing: what is lost follows from the log."""
 
     def _no_slot(self) -> None:
-        self._slot, self._slot_ends, self._cell_epoch = 0, float("-inf"), -1
+        self._slot, self._slot_begins, self._slot_ends, self._cell_epoch = 0, 0.0, float("-inf"), -1
 
     def _hand_out(self, metadata: Any) -> Decision:
         if self._at == len(self._ranks):
@@ -249,9 +250,9 @@ class Replica(Telling, Session):
         noted = packed(metadata)
         now = self._now()
         option, epoch, counts = self._ranked[rank], self._money.epoch, self._counts
-        if now >= self._slot_ends or epoch != self._cell_epoch:
+        if not self._slot_begins <= now < self._slot_ends or epoch != self._cell_epoch:
             self._slot, self._cell_epoch = counts.slot(now), epoch
-            self._slot_ends = counts.until(self._slot)
+            self._slot_begins, self._slot_ends = counts.begin(self._slot), counts.until(self._slot)
         self._unsent[option, epoch, self._slot] += 1
         cell = counts.cells.get((epoch, self._slot))
         if cell is not None and cell.asked[option] >= cell.answered[option]:

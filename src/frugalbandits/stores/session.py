@@ -7,9 +7,10 @@ what the others add. Asking writes nothing: a decision's id carries all that fee
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
-from frugalbandits.core.session import Session
+from frugalbandits.core.session import Session, stored
 from frugalbandits.core.session.explaining import Facts, explained
 from frugalbandits.core.session.explanation import Explanation
 from frugalbandits.core.session.feedback import checked_reward
@@ -50,30 +51,40 @@ class StoredSession(Folding):
         self._open_or_create(store, name, Session(*args, **settings), on_difference)
 
     def _beginning(self, session: Session, by: str) -> Fact:
-        # What others cannot read must not be in the log: a policy of a kind that only this program knows.
-        Session.from_json(session.to_json())
-        return facts.created(facts.settings_of(session), session.to_json(), time.time(), by)
+        # The log must not hold what other processes cannot read: a policy that only this program knows.
+        text = session.to_json()
+        if session.decisions == 0 and type(session._policy).__module__.startswith("frugalbandits."):
+            stored.check_known(session._label, session._policy)  # the rest of a fresh session can be read
+        else:
+            Session.from_json(text)
+        return facts.created(facts.settings_of(session), text, time.time(), by)
 
-    def flush(self) -> None:
-        """Say how many decisions were handed out, and what was noticed; others count it from then on."""
+    def start_flush(self) -> Callable[[], None]:
+        """Submit decision counts and what was noticed; return a function that waits until they are written.
+
+        So the sync thread can submit those of all sessions first, and they are written in one commit.
+        """
         with self._lock:
             if self._unsent:
                 self._turn += 1
                 said = facts.counted(self._worker, self._turn, self._unsent, self._now(), self._author)
                 self._in_flight[said.key] = said
                 self._unsent.clear()
-            waiting = [*self._in_flight.values()]
+            counted = [*self._in_flight.values()]
             noticed = [*self._proposed.values()]
-        if waiting:
-            self._store.append(self._name, waiting)
-            with self._lock:
-                for fact in waiting:
-                    self._in_flight.pop(fact.key, None)
-        for fact in noticed:
-            # Somebody else may have noticed the same in other words.
-            self._store.append(self._name, [fact])
-            with self._lock:
-                self._proposed.pop(fact.key, None)
+        calls = [(self._in_flight, counted)] if counted else []
+        # One by one: another process may have noticed the same in other words, which is a conflict.
+        calls += [(self._proposed, [fact]) for fact in noticed]
+        submitted = [(kept, sent, self._store.submit(self._name, sent)) for kept, sent in calls]
+
+        def finish() -> None:
+            for kept, sent, future in submitted:
+                future.result()
+                with self._lock:
+                    for fact in sent:
+                        kept.pop(fact.key, None)
+
+        return finish
 
     def draft_observe(
         self,

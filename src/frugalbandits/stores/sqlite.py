@@ -49,6 +49,8 @@ _LATEST = """SELECT upto, state FROM frugal_snapshots
     WHERE session = (SELECT id FROM frugal_sessions WHERE name = ?)"""
 _CHUNK_END = """SELECT seq FROM frugal_facts
     WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT 1 OFFSET ?"""
+_YOUNG = """SELECT seq FROM frugal_facts
+    WHERE session = ? AND seq <= ? AND at >= ? AND at <= ? ORDER BY seq LIMIT 1"""
 _FORGET = f"""DELETE FROM frugal_facts WHERE session = ? AND seq > ? AND seq <= ? AND at < ?
     AND kind IN ({", ".join("?" for _ in LAPSING)})"""
 
@@ -103,6 +105,17 @@ class SQLiteStore(WritingStore):
         limit = check_count("the limit of entries to read", limit, 1)
         with self._reading() as connection:
             return [_entry(row) for row in connection.execute(_READ, (session, after, limit))]
+
+    def read_many(self, after: Mapping[str, int], limit: int = 1_000) -> dict[str, list[Entry]]:
+        """Return entries of several sessions, read from one state of the file."""
+        with self._reading() as connection:
+            connection.execute("BEGIN")
+            found = {
+                session: [_entry(row) for row in connection.execute(_READ, (session, number, limit))]
+                for session, number in after.items()
+            }
+            connection.execute("COMMIT")
+        return found
 
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
@@ -244,6 +257,12 @@ class SQLiteStore(WritingStore):
             found = connection.execute(_KEY, (number, upto)).fetchone()
             check_key(session, upto, key, None if found is None else found[0])
             connection.execute(_KEEP, (number, upto, state))
+
+    def _old(self, session: str, upto: int, before: float, until: float) -> int:
+        with self._reading() as connection:
+            number, _ = _head(connection, session) or (0, 0)
+            row = connection.execute(_YOUNG, (number, upto, before, until)).fetchone()
+            return upto if row is None else int(row[0]) - 1
 
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
         with self._writing() as connection:

@@ -37,6 +37,9 @@ _WAITLESS = 8
 # How many entries are looked at in one transaction when old ones go, so that writers get in between.
 _CHUNK = 1_000
 
+# Seconds that a clock may be ahead and is still believed.
+_AHEAD = 60.0
+
 # How long `news` waits before it looks again at a store that cannot be reached.
 _TROUBLE = 0.25
 
@@ -65,6 +68,7 @@ class WritingStore(Store):
         self.address = address
         self.commits = 0
         self._owner = os.getpid()
+        self._opened_at, self._opened = time.time(), time.monotonic()
         self._queue: list[_Waiting | _Task] = []
         self._ready = threading.Condition()
         self._expected = 1
@@ -94,6 +98,20 @@ class WritingStore(Store):
     @abstractmethod
     def _keep(self, session: str, upto: int, state: str, key: str | None) -> None:
         """Keep a snapshot in one transaction, unless a later one is there or the entry has another key."""
+
+    @abstractmethod
+    def _old(self, session: str, upto: int, before: float, until: float) -> int:
+        """Return the number of the last entry, up to a number, that comes before all those that are not old.
+
+        An entry is not old where its time is from `before` to `until`: later ones are not believed.
+        """
+
+    def now(self) -> float:
+        """Return the time by this machine's clock, without a step forward since the store was opened.
+
+        So what was written a moment ago never looks old.
+        """
+        return min(time.time(), self._opened_at + (time.monotonic() - self._opened) + _AHEAD)
 
     @abstractmethod
     def _forget(self, session: str, after: int, upto: int, before: float, chunk: int) -> int:
@@ -143,9 +161,11 @@ class WritingStore(Store):
         check_text(f"the snapshot of session {session!r}", state)
         upto = check_count("the number of the last entry in a snapshot", upto, 1)
         self._run(partial(self._keep, session, upto, state, key))
-        after = 0
-        while forget_before is not None and after < upto:
-            after = self._run(partial(self._forget, session, after, upto, forget_before, _CHUNK))
+        if forget_before is None:
+            return
+        after, end = 0, self._run(partial(self._old, session, upto, forget_before, self.now() + _AHEAD))
+        while after < end:
+            after = self._run(partial(self._forget, session, after, end, forget_before, _CHUNK))
 
     def news(self, seen: Mapping[str, int], timeout: float) -> dict[str, int]:
         """Wait until a session has entries beyond those seen, but not longer than so many seconds.

@@ -64,13 +64,22 @@ class Desk(Roster):
         except (TypeError, ValueError):
             raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
         self._engine = engine_of(policy, self._state, self._rng, self._shares)
-        self._clock: Callable[[], float] = time.time
+        self._clock: Callable[[], float] = getattr(self, "_clock", None) or time.time
         self._next = 0
         self._accounts = [Account() for _ in self._names]
         self._segments: dict[str, Account] = {}
         self._history = History()
         self._wait_in(Waiting(time_to_live), {})
         self._lock = getattr(self, "_lock", None) or threading.RLock()
+
+    def load_machine_code(self, wait: bool = True) -> bool:
+        """Load the policy's machine code if it is on disk, and tell whether it is in use; never compiles.
+
+        A session does this by itself, in the background, from its first plan on. This is for a program that
+        can wait before its first decision and not after it. Without `wait` it begins and returns at once.
+        """
+        load = self._engine.load if wait else self._engine.load_soon
+        return load(self._state, self._rng)
 
     @property
     def _context(self) -> Context:
@@ -255,5 +264,6 @@ class Desk(Roster):
     def _sweep(self) -> None:
         """Give up what has outlived its time to live."""
         if self._time_to_live is not None:
+            self._waiting.follow(self._clock())
             for id_ in self._waiting.overdue(self._clock(), self._next):
                 self._drop(id_)

@@ -42,8 +42,11 @@ class Engine(Planner):
         code = self._count_code if self._count_code is not None else self._plain_count
         code(state, phi, costs, arm, propensity)
 
-    def make(self, state: Any, rng: Any) -> tuple[float, How]:
-        """Have machine code for all functions, and use it from now on."""
+    def _functions(self) -> tuple[Any, ...]:
+        functions = (self._plain, self._plain_learn, self._plain_count)
+        return tuple(each for each in functions if each is not None)
+
+    def _make(self, state: Any, rng: Any) -> tuple[float, How]:
         options, width = state.moments.shape
         phi, costs, usable = np.zeros(width), np.zeros(options), np.ones(options, np.bool_)
         choosing = (state, phi, costs, usable, rng, np.zeros(options))

@@ -8,6 +8,7 @@ from frugalbandits.core.contextual.desk import Desk
 from frugalbandits.core.contextual.explanation import ContextualExplanation, OptionReport, SegmentReport
 from frugalbandits.core.options import cost_order
 from frugalbandits.core.quality import RelativeTo
+from frugalbandits.core.session.pending_hint import pending_hint
 from frugalbandits.core.session.terms import RETIRED, STANDINGS
 
 __all__ = ["explained"]
@@ -39,6 +40,7 @@ def explained(desk: Desk) -> ContextualExplanation:
         options=tuple(_options(desk, beliefs.option_quality.tolist(), beliefs.option_error.tolist())),
         segments=tuple(_segments(desk)),
         late=f"{late:,} times feedback came for a decision that had expired" if late else None,
+        hint=pending_hint(len(desk._pending), desk._next, desk._time_to_live),
     )
 
 

@@ -61,6 +61,8 @@ class ContextualExplanation:
     reference, always_reference
         The option that sets the bar (under a fixed level, the best one), and what all queries would have cost
         with it.
+    hint
+        What to do about decisions that stay pending, in words, or None.
     """
 
     policy: str
@@ -78,6 +80,7 @@ class ContextualExplanation:
     options: tuple[OptionReport, ...]
     segments: tuple[SegmentReport, ...]
     late: str | None = None
+    hint: str | None = None
 
     @property
     def spent(self) -> float:
@@ -102,7 +105,7 @@ class ContextualExplanation:
     @property
     def lines(self) -> list[str]:
         """What stands above the tables."""
-        waiting = f", {self.pending:,} awaiting feedback" if self.pending else ""
+        waiting = f", {self.pending:,} pending" if self.pending else ""
         return [
             f"{self.policy}, {self.quality.wish} on average over queries, after {self.decisions:,} "
             f"decisions{waiting}.",
@@ -110,6 +113,7 @@ class ContextualExplanation:
             self._money,
             f"A unit of quality is worth {self.price:.4g} at the moment.",
             *([f"{self.late[0].upper()}{self.late[1:]}."] if self.late else []),
+            *([self.hint] if self.hint else []),
         ]
 
     @property
@@ -141,12 +145,13 @@ class ContextualExplanation:
 
     def table(self) -> tuple[list[str], list[list[str]], set[int]]:
         """Return the heads of the table of options, its rows, and which columns are flush left."""
-        heads = ["option", "cost", "decisions", "share", "spent", "quality", "+-", "standing"]
+        heads = ["option", "cost", "decisions", "judged", "share", "spent", "quality", "+-", "standing"]
         rows = [
             [
                 printable(each.name),
                 f"{each.cost:g}",
                 f"{each.decisions:,}",
+                f"{each.told:,}",
                 f"{each.decisions / max(self.decisions, 1):.1%}",
                 f"{each.spent:,.6g}",
                 _number(each.quality),
@@ -155,7 +160,7 @@ class ContextualExplanation:
             ]
             for each in self.options
         ]
-        return heads, rows, {0, 7}
+        return heads, rows, {0, 8}
 
     def segment_table(self) -> tuple[list[str], list[list[str]], set[int]]:
         """Return the heads of the table of segments, its rows, and which columns are flush left."""

@@ -94,10 +94,11 @@ def _fill_array(array: NDArray[Any], values: Any, path: str, ranges: Ranges) -> 
         if not all(isinstance(row, list) for row in values):
             broken(f"{path!r} of the state has an entry that is no list")
         entries = [value for row in values for value in row]
-    for value in entries:
-        kind = bool if array.dtype == np.bool_ else int if array.dtype.kind == "i" else int | float
-        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-            broken(f"{path!r} of the state has the entry {short(value)}")
+    # JSON has these types alone, so there is nothing derived from them.
+    kinds = {bool} if array.dtype == np.bool_ else {int} if array.dtype.kind == "i" else {int, float}
+    if not kinds.issuperset(map(type, entries)):
+        wrong = next(value for value in entries if type(value) not in kinds)
+        broken(f"{path!r} of the state has the entry {short(wrong)}")
     try:
         stored = np.array(values, dtype=array.dtype)
     except (ValueError, OverflowError) as error:

@@ -9,9 +9,11 @@ import numpy as np
 
 from frugalbandits.core.contract import EVENTS, Policy, Question, Setting, copied
 from frugalbandits.core.quality import AtLeast, RelativeTo
+from frugalbandits.core.session.delivered import Delivered, quality_delivered
 from frugalbandits.core.session.explanation import ArmReport, Explanation
 from frugalbandits.core.session.history import Change
 from frugalbandits.core.session.mixing import Mixture, mixture_of
+from frugalbandits.core.session.pending_hint import pending_hint
 from frugalbandits.core.session.taking import Taking
 from frugalbandits.core.session.terms import ACTIVE, STANDINGS
 
@@ -45,6 +47,7 @@ class Facts(NamedTuple):
     decisions: int
     alarms: tuple[Change, ...]
     late: str | None
+    time_to_live: float | None
 
     @classmethod
     def of(cls, session: Taking) -> Facts:
@@ -69,6 +72,7 @@ class Facts(NamedTuple):
             decisions=session._next,
             alarms=tuple(each for name, each in newest.items() if name in session._by_rank),
             late=session._lateness() if session._waiting.late else None,
+            time_to_live=session._terms.time_to_live,
         )
 
 
@@ -115,6 +119,7 @@ def explained(facts: Facts) -> Explanation:
     drawn = [(EVENTS[journal.kinds[i]], names[journal.arms[i]]) for i in range(int(journal.length[0]))]
     settled = [name for kind, name in drawn if kind == "optimal"]
     mix = None if bounds.average is None else mixture_of(bounds.average, names)
+    delivered = _delivered(facts)
     return Explanation(
         policy=facts.label,
         quality=facts.setting.quality,
@@ -141,6 +146,26 @@ def explained(facts: Facts) -> Explanation:
         question=_asked(bounds.question, names),
         over=facts.policy.promise,
         mix=mix,
+        reached=None if delivered is None else delivered.mean,
+        reached_interval=None if delivered is None else (delivered.low, delivered.high),
+        hint=pending_hint(sum(each.pending for each in reports), facts.decisions, facts.time_to_live),
+    )
+
+
+def _delivered(facts: Facts) -> Delivered | None:
+    """Estimate the quality of all decisions, those for retired options included."""
+    tally = facts.state.tally
+    return quality_delivered(
+        [
+            *(
+                (account.decisions, int(tally.pulls[rank]), float(tally.sums[rank]))
+                for rank, account in enumerate(facts.accounts)
+            ),
+            *(
+                (account.decisions, int(left.tally.pulls[0]), float(left.tally.sums[0]))
+                for account, left in facts.left
+            ),
+        ]
     )
 
 
@@ -184,6 +209,7 @@ def _report(
         learned_cost=cost,
         cost_low=low,
         cost_high=high,
+        observed=account.observed,
     )
 
 

@@ -9,16 +9,31 @@ from typing import Any
 
 from frugalbandits.core.quality import AtLeast, Quality, RelativeTo, quality_to_dict
 from frugalbandits.core.session.mixing import Mixture
+from frugalbandits.core.session.recommendation import (
+    Row,
+    concluded_words,
+    recommended_words,
+    unreachable_words,
+)
 from frugalbandits.core.tables import html_table, text_table
 
 __all__ = ["ArmReport", "Explanation"]
+
+_FEW = 100  # rewards of the option that sets the bar below which their number is shown
+
+# Properties that `to_dict` writes beside the fields.
+_DERIVED = (
+    *("alpha", "best", "threshold", "spent", "always_best"),
+    *("baseline", "always_baseline", "saving"),
+)
 
 
 @dataclass(frozen=True)
 class ArmReport:
     """What is known of one option. `mean`, `lcb` and `ucb` are None before the first feedback.
 
-    `decisions` counts those that were handed out, `pulls` the feedback that is there. `spent` is what they
+    `decisions` counts the decisions for this option. `pulls` counts its rewards, `observed` those among them
+    that belong to no decision, and `judged` the decisions that have a reward. `spent` is what the decisions
     cost: what was told where it was, the price at the time otherwise. `always` is what all decisions of the
     session would have cost, had they been for this option. `evidence` is for policies that weigh it: of the
     candidate, that it is not good enough; of an option that costs more, that the candidate is good enough for
@@ -43,6 +58,12 @@ class ArmReport:
     learned_cost: float | None = None
     cost_low: float | None = None
     cost_high: float | None = None
+    observed: int = 0
+
+    @property
+    def judged(self) -> int:
+        """The number of decisions for this option that have a reward."""
+        return self.pulls - self.observed
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +84,8 @@ class Explanation:
     needed
         The evidence that a conclusion takes, for policies that weigh it.
     likely
-        The cheapest option that looks good enough so far, for a policy that goes by it before it is sure.
+        The option that the policy recommends before it is sure. Its mean may still be below the bar: the
+        headline then says that it is still being checked.
     unreachable
         Whether no option reaches the fixed level, so that the best one is looked for.
     retired
@@ -82,6 +104,11 @@ class Explanation:
         What is good enough: "each" decision's option, or the average over "queries".
     mix
         Where the average stands, for a policy that promises one.
+    reached, reached_interval
+        The mean quality of all decisions, by the rewards so far, and its 95% interval (see
+        `frugalbandits.core.session.delivered`). None before the first reward.
+    hint
+        What to do about decisions that stay pending, in words, or None.
     """
 
     policy: str
@@ -103,6 +130,9 @@ class Explanation:
     question: str | None = None
     over: str = "each"
     mix: Mixture | None = None
+    reached: float | None = None
+    reached_interval: tuple[float, float] | None = None
+    hint: str | None = None
 
     @property
     def alpha(self) -> float | None:
@@ -133,19 +163,34 @@ class Explanation:
     @cached_property
     def always_best(self) -> float | None:
         """What as many decisions for the best option would have cost."""
-        costs = [arm.always for arm in self.arms if arm.name == self.best]
-        return costs[0] if costs else None
+        return self._always(self.best)
+
+    @property
+    def baseline(self) -> str | None:
+        """The option that savings are against: the bar's reference, otherwise the best option so far."""
+        return self.quality.reference if isinstance(self.quality, RelativeTo) else self.best
+
+    @cached_property
+    def always_baseline(self) -> float | None:
+        """What as many decisions for the baseline would have cost."""
+        return self._always(self.baseline)
+
+    def _always(self, name: str | None) -> float | None:
+        return next((arm.always for arm in (*self.arms, *self.retired) if arm.name == name), None)
 
     @property
     def saving(self) -> float | None:
-        """What was saved against always using the best option; negative where more was spent."""
-        return None if self.always_best is None else self.always_best - self.spent
+        """What was saved against always using the baseline; negative where more was spent."""
+        return None if self.always_baseline is None else self.always_baseline - self.spent
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, dictionaries, numbers and strings, ready for JSON."""
         plain = {**asdict(self), "quality": quality_to_dict(self.quality)}
-        for name in ("alpha", "best", "threshold", "spent", "always_best", "saving"):
+        for name in _DERIVED:
             plain[name] = getattr(self, name)
+        for name in ("arms", "retired"):
+            for arm, report in zip(plain[name], getattr(self, name), strict=True):
+                arm["judged"] = report.judged
         unused = ["evidence"] if self.needed is None else []
         if not self._learns:
             unused += ["learned_cost", "cost_low", "cost_high"]
@@ -159,24 +204,34 @@ class Explanation:
     @property
     def headline(self) -> str:
         """One sentence on where things stand."""
-        waiting = sum(arm.pending for arm in self.arms)
-        still = f", {waiting:,} awaiting feedback" if waiting else ""
+        pending = sum(arm.pending for arm in self.arms)
+        still = f", {pending:,} pending" if pending else ""
         beyond = " (past the horizon)" if self.horizon is not None and self.decisions > self.horizon else ""
         after = f"after {self.decisions:,} decisions{beyond}{still}"
         if self.mix is not None:
             return self._mixed(self.mix, after)
         if self.unreachable and isinstance(self.quality, AtLeast):
-            nothing = f"No option reaches {self.quality.level:g}"
-            if self.decision is not None:
-                return f"{nothing}; settled on {self.decision!r}, the best one, {after}."
-            return f"{nothing}; {after} the best one is still being looked for."
+            return unreachable_words(self.decision, self._rows(self.arms), self.quality.level, after)
+        rows = self._rows((*self.arms, *self.retired))
         if self.decision is not None:
-            return f"Settled on {self.decision!r} {after}."
+            return concluded_words(self.decision, rows, self.threshold, after)
         if self.likely is not None:
-            return f"Nothing settled {after}; {self.likely!r} is the cheapest that looks good enough."
+            return recommended_words(self.likely, rows, self.threshold, after)
         if self.candidate is not None:
             return f"Nothing settled {after}; {self.candidate!r} is being considered."
         return f"Nothing settled {after}."
+
+    def _rows(self, reports: tuple[ArmReport, ...]) -> list[Row]:
+        return [
+            Row(
+                name=arm.name,
+                cost=arm.cost if arm.learned_cost is None else arm.learned_cost,
+                mean=arm.mean,
+                high=arm.ucb,
+                usable=arm.standing == "active",
+            )
+            for arm in reports
+        ]
 
     def _mixed(self, mix: Mixture, after: str) -> str:
         """Say how decisions were mixed, and what came of it."""
@@ -190,15 +245,31 @@ class Explanation:
 
     @property
     def money(self) -> str:
-        """One sentence on what was spent, and saved against always using the best option."""
+        """One sentence on what was spent, and saved against always using the baseline."""
         told = f"Spent {self.spent:,.6g}"
-        if self.always_best is None or self.saving is None:
+        if self.always_baseline is None or self.saving is None:
             return f"{told}."
-        against = f"always {self.best!r}, the best so far, would have cost {self.always_best:,.6g}"
-        share = f" ({abs(self.saving / self.always_best):.0%})" if self.always_best > 0 else ""
+        why = "the reference" if isinstance(self.quality, RelativeTo) else "the best so far"
+        against = f"always {self.baseline!r}, {why}, would have cost {self.always_baseline:,.6g}"
+        share = f" ({abs(self.saving / self.always_baseline):.0%})" if self.always_baseline > 0 else ""
         if self.saving < 0:
             return f"{told}; {against}: {-self.saving:,.6g} more{share}."
         return f"{told}; {against}: saved {self.saving:,.6g}{share}."
+
+    @property
+    def delivered(self) -> str | None:
+        """One sentence on the quality of all decisions beside the bar; None before the first reward."""
+        if self.reached is None or self.reached_interval is None:
+            return None
+        low, high = self.reached_interval
+        bar = "not known yet" if self.threshold is None else f"{self.threshold:.4f}"
+        if self._judge is not None and self._judge.pulls < _FEW:
+            rewards = "one reward" if self._judge.pulls == 1 else f"{self._judge.pulls} rewards"
+            bar += f", by {rewards} of {self._judge.name!r}"
+        return (
+            f"Quality reached: {self.reached:.4f} over all decisions (95% interval {low:.4f} to {high:.4f}); "
+            f"the bar is {bar}."
+        )
 
     @property
     def lines(self) -> list[str]:
@@ -211,7 +282,8 @@ class Explanation:
         if self.needed is not None:
             wish += f"; a conclusion takes evidence of {self.needed:.2f}"
         more = self.mix.words if self.mix is not None else [self.question] if self.question else []
-        return [self.headline, self.money, wish, *more]
+        reached = [] if self.delivered is None or self.mix is not None else [self.delivered]
+        return [self.headline, *reached, self.money, wish, *more]
 
     @property
     def notes(self) -> list[str]:
@@ -226,6 +298,8 @@ class Explanation:
             notes.append(f"Believed to have changed: {'; '.join(self.changed)}.")
         if self.late is not None:
             notes.append(f"{self.late[0].upper()}{self.late[1:]}.")
+        if self.hint is not None:
+            notes.append(self.hint)
         return notes
 
     def __str__(self) -> str:
@@ -240,10 +314,13 @@ class Explanation:
     def table(self) -> tuple[list[str], list[list[str]], set[int]]:
         """Return the heads of the table, its rows, and which columns are flush left."""
         weighs = self.needed is not None
+        observes = any(arm.observed for arm in (*self.arms, *self.retired))
         heads = [
             *("option", "cost"),
             *(["learned"] if self._learns else []),
-            *("pulls", "pending", "spent", "mean", "lcb", "ucb"),
+            *("decisions", "judged"),
+            *(["observed"] if observes else []),
+            *("pending", "spent", "mean", "lcb", "ucb"),
             *(["evidence"] if weighs else []),
             "status",
         ]
@@ -253,7 +330,9 @@ class Explanation:
                 arm.name,
                 f"{arm.cost:g}",
                 *([_around(arm)] if self._learns else []),
-                f"{arm.pulls:,}",
+                f"{arm.decisions:,}",
+                f"{arm.judged:,}",
+                *([f"{arm.observed:,}"] if observes else []),
                 f"{arm.pending:,}",
                 f"{arm.spent:,.6g}",
                 _number(arm.mean),

@@ -66,7 +66,8 @@ class Handing:
         except (TypeError, ValueError):
             raise InputError(f"seed must be a whole number, 0 or more, but it is {seed!r}") from None
         self._planner = planner_of(policy, self._state, self._rng)
-        self._clock: Callable[[], float] = time.time
+        # One that is made anew from a text while others use it keeps its clock, and its lock.
+        self._clock: Callable[[], float] = getattr(self, "_clock", None) or time.time
         self._next = 0
         self._asked = [0] * count  # decisions by option
         self._observed = [0] * count  # rewards that nobody asked for
@@ -84,7 +85,6 @@ class Handing:
         self._wanted = True
         self._wants, self._learns = policy.wants, terms.learn_costs
         self._alarming = self._setting.memory is not None
-        # One that is made anew from a text while others use it keeps its lock.
         self._lock = getattr(self, "_lock", None) or threading.RLock()
         self._look_around()
 
@@ -302,6 +302,15 @@ class Handing:
             words = f"its quality seems to have changed, from {before:.3g} to {after:.3g}"
             self._history.add(self._next, "alarm", name, words)
         self._alarms = raised
+
+    def load_machine_code(self, wait: bool = True) -> bool:
+        """Load the policy's machine code if it is on disk, and tell whether it is in use; never compiles.
+
+        A session does this by itself, in the background, from its first plan on. This is for a program that
+        can wait before its first decision and not after it. Without `wait` it begins and returns at once.
+        """
+        load = self._planner.load if wait else self._planner.load_soon
+        return load(self._state, self._rng)
 
     # Other options, other prices.
 

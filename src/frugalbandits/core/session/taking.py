@@ -100,6 +100,7 @@ class Taking(Handing):
     def _sweep(self) -> None:
         """Give up what has outlived its time to live."""
         if self._terms.time_to_live is not None:
+            self._waiting.follow(self._clock())
             for id_ in self._waiting.overdue(self._clock(), self._next):
                 self._lose(id_)
 

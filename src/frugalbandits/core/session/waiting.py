@@ -28,6 +28,7 @@ __all__ = ["BILLS", "PARTS", "REMEMBERED", "Expiry", "Stretch", "Waiting", "dura
 
 BILLS = 100_000
 PARTS = 1_024
+STEP = 60.0  # seconds by which a clock may go back before the times that are kept go with it
 REMEMBERED = 1_024  # stretches that have expired
 
 
@@ -70,9 +71,21 @@ class Waiting:
         self.owed: dict[int, int] = {}  # no longer waiting, but for a bill: id and option
         self.live: deque[Stretch] = deque()
         self.expired: deque[Expiry] = deque()
-        self.now = 0.0  # times never run backwards, whatever the clock does
+        self.now = 0.0  # times run backwards only where `follow` says so
         self.late = 0  # rewards or bills that came after the end
         self.latest = 0.0  # the longest time that feedback was seen to take
+
+    def follow(self, now: float) -> None:
+        """Follow a clock that was set back by more than a minute; a smaller step is waited out.
+
+        Times that are kept move with it, so that every decision is as old as it was.
+        """
+        back = self.now - now
+        if back <= STEP:
+            return
+        self.now = now
+        self.live = deque(Stretch(first, start - back, end - back) for first, start, end in self.live)
+        self.expired = deque(each._replace(end=each.end - back) for each in self.expired)
 
     def handed_out(self, id_: int, now: float) -> None:
         """Note when a decision was handed out."""

@@ -6,8 +6,8 @@ import { amount, count, percent, quality } from "./format.js";
 
 const MANY = 24; // rows; where there are more, those with the most decisions are shown first
 const FEW = 16;
-const COLUMNS = ["Option", "Quality", "Mean", "Interval", "Cost", "Traffic", "Judged", "Status"];
-const NUMBERS = new Set(["Mean", "Interval", "Cost", "Traffic", "Judged"]);
+const COLUMNS = ["Option", "Quality", "Mean", "Interval", "Cost", "Decisions", "Judged", "Status"];
+const NUMBERS = new Set(["Mean", "Interval", "Cost", "Decisions", "Judged"]);
 const rows = new Map();
 let scale = null;
 let expanded = false;
@@ -116,7 +116,7 @@ function newRow(name) {
 function drawRow(arm, session, range) {
   if (!rows.has(arm.name)) rows.set(arm.name, newRow(arm.name));
   const row = rows.get(arm.name);
-  const [, , mean, interval, cost, traffic, judged, status] = row.cells;
+  const [, , mean, interval, cost, decisions, judged, status] = row.cells;
   row.element.dataset.standing = arm.standing;
   row.element.style.setProperty("--colour", `var(${property(arm.name)})`);
   const known = arm.pulls > 0 && arm.lcb !== null && arm.ucb !== null;
@@ -135,10 +135,13 @@ function drawRow(arm, session, range) {
   say(interval, known ? `${quality(arm.lcb)}–${quality(arm.ucb)}` : "–");
   say(cost, amount(arm.learned_cost ?? arm.cost));
   cost.title = arm.learned_cost === undefined ? "" : `learned; told at first: ${amount(arm.cost)}`;
-  say(traffic, session.decisions ? percent(arm.decisions / session.decisions) : "–");
-  traffic.title = `${count(arm.decisions)} decisions`;
-  say(judged, count(arm.pulls));
-  judged.title = arm.pending ? `${count(arm.pending)} more wait for feedback` : "";
+  say(decisions, count(arm.decisions));
+  decisions.title = session.decisions ? `${percent(arm.decisions / session.decisions)} of all decisions` : "";
+  say(judged, count(arm.judged));
+  judged.title = [
+    ...(arm.pending ? [`${count(arm.pending)} more are pending`] : []),
+    ...(arm.observed ? [`${count(arm.observed)} more rewards belong to no decision`] : []),
+  ].join("; ");
   say(status, wordsOf(arm, session));
   status.dataset.mark = arm.name === session.decision ? "settled" : arm.status === "leader" ? "leader" : "";
   show(row.button, change !== null && there);

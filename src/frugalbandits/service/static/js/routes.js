@@ -8,7 +8,8 @@ const NUMBERS = new Set(["Decisions", "Judged", "Reached", "Cost each"]);
 
 /** Return a session as the page draws it; what looks at no query stays nearly as it is. */
 export function drawable(session) {
-  if (!session.context) return { ...session, role: "the best" };
+  const role = session.quality.kind === "relative-to" ? "the reference" : "the best";
+  if (!session.context) return { ...session, role };
   const arms = session.options.map(armOf);
   const [, standing, money, , ...rest] = session.lines; // the price has a place of its own
   return {
@@ -18,9 +19,9 @@ export function drawable(session) {
     threshold: session.bar,
     headline: standing,
     notes: [money, ...rest],
-    best: session.told ? session.reference : null,
-    role: session.quality.kind === "relative-to" ? "the reference" : "the best",
-    always_best: session.always_reference,
+    baseline: session.told ? session.reference : null,
+    role,
+    always_baseline: session.always_reference,
     saving: session.told ? session.saving : null,
     decision: null,
     likely: null,
@@ -38,6 +39,8 @@ function armOf(option) {
   return {
     ...option,
     pulls: option.told,
+    judged: option.told,
+    observed: 0,
     pending: 0,
     mean: known ? option.quality : null,
     lcb: known ? Math.max(option.quality - reach, 0) : null,
@@ -55,11 +58,15 @@ export function looksAt({ context }) {
   return `looks at ${parts.join(" and ")} of a query`;
 }
 
-export function reached(session) {
-  const [low, high] = session.bar_interval;
-  const bar = low === high ? quality(session.bar) : `${quality(session.bar)} (${quality(low)}–${quality(high)})`;
-  const enough = session.reached === null ? "" : session.reached >= session.bar ? "good" : session.reached_interval[1] < low ? "bad" : "";
-  return ["Quality reached", quality(session.reached), `the bar is ${bar}`, enough];
+/** The mean quality of all decisions, its 95 % interval, and the bar. */
+export function reached({ reached: mean, reached_interval: interval, threshold, bar_interval: around }) {
+  const label = "Quality reached";
+  if (mean === null) return [label, "–", "no feedback so far"];
+  const [low, high] = interval;
+  const [least, most] = around ?? [threshold, threshold];
+  const bar = threshold === null ? "not known yet" : least === most ? quality(threshold) : `${quality(threshold)} (${quality(least)}–${quality(most)})`;
+  const mark = threshold === null ? "" : mean >= threshold ? "good" : high < least ? "bad" : "";
+  return [label, quality(mean), `${quality(low)}–${quality(high)}; the bar is ${bar}`, mark];
 }
 
 export function price(session) {

@@ -96,9 +96,9 @@ function drawTiles() {
   const tiles = [
     ["Decisions", count(session.decisions), session.arms.length === 1 ? "1 option" : `${session.arms.length} options`],
     ["Spent", amount(session.spent), session.decisions ? `${amount(session.spent / session.decisions)} a decision` : ""],
-    saved(`Saved against ${session.role}`, session.saving, session.always_best, session.best),
-    session.context ? reached(session) : saved("Saved against the dearest", session.saving_dearest, session.always_dearest, session.dearest),
-    ["Judged", percent(feedback.rate), feedback.waiting ? `${count(feedback.waiting)} wait for feedback` : "nothing waits"],
+    saved(`Saved against ${session.role}`, session.saving, session.always_baseline, session.baseline),
+    reached(session),
+    ["Judged", percent(feedback.rate), feedback.waiting ? `${count(feedback.waiting)} pending` : "none pending"],
     session.context ? price(session) : ["Feedback comes after", duration(feedback.mean_delay), "on average"],
   ];
   const list = byId("tiles");
@@ -127,7 +127,7 @@ function saved(label, saving, instead, option) {
 
 function drawNext() {
   const planned = session.next;
-  const leader = session.decision ?? session.likely ?? session.candidate ?? session.standby[0];
+  const recommended = session.decision ?? session.likely ?? session.candidate ?? session.standby[0];
   const parts = [];
   if (planned) {
     parts.push(make("p", {}, "The next decision is for ", make("b", {}, planned.option), `: ${planned.reason}.`));
@@ -137,9 +137,9 @@ function drawNext() {
     parts.push(make("p", {}, "The next decision keeps the average of all decisions at the bar."));
   } else if (session.question) {
     parts.push(make("p", {}, "The next decision asks a question, unless feedback answers it before."));
-  } else if (leader) {
-    const why = session.decision ? "which was settled on" : "which leads: no question is open";
-    parts.push(make("p", {}, "The next decision will be for ", make("b", {}, leader), `, ${why}.`));
+  } else if (recommended) {
+    const why = session.decision ? "which was settled on" : "the best choice for now: no question is open";
+    parts.push(make("p", {}, "The next decision will be for ", make("b", {}, recommended), `, ${why}.`));
   } else {
     parts.push(make("p", {}, "No option may be used now: all of them are paused."));
   }
@@ -189,14 +189,14 @@ function drawCharts() {
 
 function spending() {
   const lines = [{ key: "spent", name: "spent", values: spent(bins), colour: "--accent" }];
-  const best = session.best;
-  if (best !== null) {
-    const values = always(bins, best, session.always_best);
-    lines.push({ key: "best", name: `always ${best}, ${session.role}`, values, colour: property(best), dash: [7, 4] });
+  const { baseline } = session;
+  if (baseline !== null) {
+    const values = always(bins, baseline, session.always_baseline);
+    lines.push({ key: "best", name: `always ${baseline}, ${session.role}`, values, colour: property(baseline), dash: [7, 4] });
   }
-  if (session.dearest !== best) {
+  if (session.dearest !== baseline) {
     const values = always(bins, session.dearest, session.always_dearest);
-    lines.push({ key: "dearest", name: `always ${session.dearest}, the dearest`, values, colour: property(session.dearest), dash: [2, 4] });
+    lines.push({ key: "dearest", name: `always ${session.dearest}, the most expensive`, values, colour: property(session.dearest), dash: [2, 4] });
   }
   return lines;
 }

@@ -3,7 +3,7 @@
 import { address, get, token } from "./api.js";
 import { opened, refused, whoLooks } from "./door.js";
 import { arrange, byId, make, say, show } from "./dom.js";
-import { amount, count, percent } from "./format.js";
+import { amount, count, percent, quality } from "./format.js";
 import { keepUpToDate } from "./live.js";
 import { filled } from "./series.js";
 
@@ -13,7 +13,8 @@ const SHOWN = 200; // rows
 const FILTER = 20; // sessions from which on a filter is of use
 const SPARKS = 20; // rows with a picture of their traffic
 const SPARK_AGE = 30_000; // milliseconds
-const COLUMNS = ["Session", "Leader", "Decisions", "Traffic", "Judged", "Spent", "Saved against the best"];
+const COLUMNS = ["Session", "Cheapest good enough", "Decisions", "Traffic", "Judged", "Quality", "Bar", "Spent", "Saved"];
+const CHOICES = { query: "by query", mix: "a mix" }; // sessions that do not look for one option
 const SVG = "http://www.w3.org/2000/svg";
 
 const rows = new Map();
@@ -53,7 +54,7 @@ function draw() {
   const rest = byId("rest");
   const hidden = fitting.length - SHOWN;
   show(rest, hidden > 0 || !fitting.length || sessions.length < total);
-  if (!fitting.length) say(rest, "No session has this in its name or leads with such an option.");
+  if (!fitting.length) say(rest, "No session has this in its name or has such an option as the cheapest that is good enough.");
   else if (hidden > 0) say(rest, `${count(hidden)} more: the filter finds them.`);
   else if (sessions.length < total) say(rest, `The first ${count(sessions.length)} of ${count(total)} by name.`);
 }
@@ -74,20 +75,26 @@ function newRow(session) {
 function drawRow(session) {
   if (!rows.has(session.name)) rows.set(session.name, newRow(session));
   const row = rows.get(session.name);
-  const [, leader, decisions, , judged, spent, saved] = row.cells;
-  say(leader, session.trouble ? "does not work" : (session.likely ?? "–"));
-  leader.title = session.trouble ?? session.likely ?? "";
-  leader.dataset.mark = session.trouble ? "bad" : "";
+  const [, likely, decisions, , judged, reached, bar, spent, saved] = row.cells;
+  say(likely, session.trouble ? "does not work" : (session.likely ?? CHOICES[session.choice] ?? "–"));
+  likely.title = session.trouble ?? session.likely ?? "";
+  likely.dataset.mark = session.trouble ? "bad" : "";
   if (session.decisions === null) {
-    for (const cell of [decisions, judged, spent, saved]) say(cell, "–");
+    for (const cell of [decisions, judged, reached, bar, spent, saved]) say(cell, "–");
     return row.element;
   }
+  say(reached, quality(session.reached));
+  reached.title = session.reached_interval ? `95% interval ${session.reached_interval.map(quality).join("–")}` : "";
+  say(bar, quality(session.threshold));
+  const short = session.reached !== null && session.threshold !== null && session.reached_interval[1] < session.threshold;
+  reached.dataset.mark = short ? "bad" : "";
   say(decisions, count(session.decisions));
   say(judged, percent(session.judged));
   say(spent, amount(session.spent));
   const before = session.saving + session.spent;
   const share = session.saving !== null && before > 0 ? ` (${percent(session.saving / before, 0)})` : "";
   say(saved, session.saving === null ? "–" : `${amount(session.saving)}${share}`);
+  saved.title = session.baseline === null ? "" : `against always ${session.baseline}`;
   saved.dataset.mark = session.saving > 0 ? "good" : session.saving < 0 ? "bad" : "";
   return row.element;
 }
