@@ -123,7 +123,8 @@ def test_other_routes_of_the_proxy_are_decided_for_too(proxy, path, body):
     answer = proxy.http.post(path, json={"model": "chat", **body})
     assert answer.status_code == 200, answer.text
     assert answer.headers["x-frugal-decision"]
-    until(lambda: proxy.report()["answers"] == before + 1)
+    # At least: answers of the tests before may still be booked.
+    until(lambda: proxy.report()["answers"] > before)
 
 
 @PROCESSES
