@@ -225,8 +225,9 @@ def test_the_tokens_are_read_again_whatever_went_wrong(
 
     async def run() -> None:
         await service.start()
-        while len(tried) < 8:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(20):
+            while len(tried) < 8:
+                await asyncio.sleep(0.01)
 
     api.run(run())
     told = [line for line in events(written) if "tokens" in line["event"]]
@@ -259,8 +260,9 @@ def test_sessions_are_opened_ahead_whatever_went_wrong(
 
         async def run() -> None:
             await api.service.start()
-            while len(api.service.hub.sessions) < 2:
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(20):
+                while len(api.service.hub.sessions) < 2:
+                    await asyncio.sleep(0.01)
 
         api.run(run())
         told = [line for line in events(written) if "list the sessions" in line["event"]]

@@ -6,6 +6,8 @@ The store's clock is right: that of the database, or of the machine as it was wh
 from __future__ import annotations
 
 import json
+import os
+import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -180,3 +182,45 @@ def test_a_session_of_one_process(kind: str) -> None:
     assert one.pending() == 0
     with pytest.raises(fb.Expired):
         session.tell(second.id, 1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_at_random_moments(tmp_path: Any, kind: str) -> None:
+    """Two workers whose clocks jump while they ask, tell, tell again and take snapshots.
+
+    Whatever was acknowledged counts once, and once all clocks are right, both know the same.
+    """
+    dice = random.Random(KINDS.index(kind))
+    url = f"sqlite:///{tmp_path}/decisions.db"
+    told: dict[str, float] = {}
+    asked: list[str] = []
+    with (
+        open_store(url) as store,
+        open_store(url) as second,
+        worker(kind, store) as one,
+        worker(kind, second) as other,
+    ):
+        for _ in range(40 * int(os.environ.get("FRUGALBANDITS_KILLS", "3"))):
+            each = dice.choice((one, other))
+            what = dice.random()
+            if what < 0.15:
+                each.ahead = dice.choice((0.0, 0.0, -45.0, 45.0, 3_600.0, DAY, -DAY))
+            elif what < 0.2:
+                each.session.snapshot()
+            elif what < 0.6:
+                asked.append(each.ask().id)
+            elif asked:
+                id_ = dice.choice(asked)
+                reward = told.get(id_, dice.random())
+                try:
+                    each.session.tell(id_, reward)
+                except fb.Expired:
+                    continue  # by this worker's clock
+                told[id_] = reward
+        one.ahead = other.ahead = 0.0
+        for each in (one, other):
+            each.observe()
+        rewards = [e.fact.key for e in store.read("s") if e.fact.kind == "reward"]
+        assert len(rewards) == len(set(rewards)) == len(told) > 10
+        extra = 2 if kind == "plain" else 0  # the two observations
+        eventually(lambda: one.told() == other.told() == len(told) + extra)

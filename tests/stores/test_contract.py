@@ -304,3 +304,14 @@ def test_a_store_says_what_it_is(store):
         assert same is store
     with pytest.raises(StoreUnavailable):
         store.sessions()
+
+
+def test_entries_are_found_by_their_keys(store):
+    store.append("s", [fact("a"), fact("b"), fact("c", 2.0)])
+    store.append("other", [fact("d")])
+    assert store.find("s", ["c", "a", "d", "x"]) == {
+        "a": (1, fact("a")),
+        "c": (3, fact("c", 2.0)),
+    }
+    assert store.find("nobody", ["a"]) == {} == store.find("s", [])
+    assert (store.last("s"), store.last("nobody")) == (3, 0)

@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from frugalbandits.core.contextual import stored
 from frugalbandits.core.contextual.explaining import explained
 from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.contextual.session import ContextualSession
@@ -141,14 +142,13 @@ class StoredContextualSession(ContextualFolding):
     def metadata(self, id: int | str) -> Any:
         """Return what `ask` was given to keep with a decision that waits for feedback; None if nothing."""
         token = self._token(id)
-        if token.key not in self._ids:
-            self.catch_up()
+        asked, answered = f"{token.key}a", f"{token.key}r"
+        found = self._store.find(self._name, [asked, answered])
         with self._lock:
-            found = self._ids.get(token.key)
-            if found is None:
-                raise ToldBefore("the decision does not wait for feedback, so nothing is kept with it")
-            kept = self._metadata.get(found)
-        return None if kept is None else plain_copy(kept)
+            over = self._open.is_over(token.issued)
+        if over or asked not in found or answered in found:
+            raise ToldBefore("the decision does not wait for feedback, so nothing is kept with it")
+        return json.loads(found[asked].fact.body).get("m")
 
     # As a whole.
 
@@ -163,7 +163,8 @@ class StoredContextualSession(ContextualFolding):
     def to_json(self) -> str:
         """Return the session as a text that `ContextualSession.from_json` reads; what waits is given up."""
         with self._lock:
-            return self._settled()
+            captured = stored.captured(self)
+        return captured()
 
     def _copy(self) -> ContextualSession:
         return ContextualSession.from_json(self.to_json())

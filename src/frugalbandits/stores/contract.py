@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
@@ -148,6 +148,10 @@ class Store(ABC):
     @abstractmethod
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""
+
+    @abstractmethod
+    def find(self, session: str, keys: Iterable[str]) -> dict[str, Entry]:
+        """Return the entries of a session that have these keys, by key; others are left out."""
 
     def last(self, session: str) -> int:
         """Return the number of the newest entry of a session, 0 where there is none."""

@@ -104,6 +104,15 @@ class Following(ABC):
     def _dumped(self) -> str:
         """Return what the log adds up to so far."""
 
+    def _look_ahead(self, entries: Sequence[Entry]) -> None:
+        """Read what these entries need of the log to be folded in, before the lock is taken."""
+        del entries  # they have it all, unless a kind of session says otherwise
+
+    def _captured(self) -> Callable[[], str]:
+        """Copy the state under the lock; return what writes it down, which needs no lock."""
+        text = self._dumped()
+        return lambda: text
+
     @abstractmethod
     def _lives(self) -> float | None:
         """Return the time to live of decisions."""
@@ -368,6 +377,7 @@ class Following(ABC):
             if entries[-1].seq <= after:
                 break  # the log is shorter: `catch_up` finds out
             after = entries[-1].seq
+        self._look_ahead(entries)
         with self._lock:
             self._start_over(lambda: self._load(latest, entries))
             self._snapshot_at = self._seen
@@ -464,7 +474,7 @@ class Following(ABC):
             self._check_clock()
             if self._invalid:
                 return
-            upto, key, state, now = self._seen, self._seen_key, self._dumped(), self._log_now
+            upto, key, captured, now = self._seen, self._seen_key, self._captured(), self._log_now
             ttl = self._lives()
         stored = self._store.now()
         if ttl is not None and now > stored + 2 * AHEAD:
@@ -472,6 +482,7 @@ class Following(ABC):
             _log.warning("session %r: no snapshot: this clock is %.0f s ahead", self._name, now - stored)
             self._snapshot_time = time.monotonic()
             return
+        state = captured()
         # Twice: feedback within the time to live of any worker's clock must find what was told before.
         before = None if ttl is None else min(now, stored) - 2 * ttl - 60.0
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from frugalbandits.stores.contract import LAPSING, Entry, Outcome, Snapshot
 from frugalbandits.stores.rules import Call, added, check_count, check_key, check_name, check_upto, settle
@@ -50,6 +50,12 @@ class MemoryStore(WritingStore):
             else:
                 numbers = (number for number in log if number > after)
             return [log[number] for number, _ in zip(numbers, range(limit), strict=False)]
+
+    def find(self, session: str, keys: Iterable[str]) -> dict[str, Entry]:
+        """Return the entries of a session that have these keys, by key."""
+        self._check()
+        with self._changed:
+            return {key: self._keys[session, key] for key in keys if (session, key) in self._keys}
 
     def latest(self, session: str) -> Snapshot | None:
         """Return the latest snapshot of a session."""

@@ -11,7 +11,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -56,6 +56,8 @@ _IDS = "SELECT name, id FROM frugal_sessions WHERE name = ANY (%s::text[])"
 _LOCK = "SELECT id, last FROM frugal_sessions WHERE id = ANY (%s::bigint[]) ORDER BY id FOR UPDATE"
 _FIND = """SELECT session, seq, key, kind, body, at, author FROM frugal_facts
     JOIN unnest(%s::bigint[], %s::text[]) AS asked (session, key) USING (session, key)"""
+_FIND_KEYS = f"""SELECT {_FACT} FROM frugal_facts
+    WHERE session = (SELECT id FROM frugal_sessions WHERE name = %s) AND key = ANY (%s::text[])"""
 _INSERT = f"""INSERT INTO frugal_facts (session, {_FACT}) SELECT * FROM unnest(%s::bigint[],
     %s::bigint[], %s::text[], %s::text[], %s::text[], %s::double precision[], %s::text[])"""
 _ADVANCE = """UPDATE frugal_sessions SET last = fresh.last
@@ -137,6 +139,12 @@ class PostgresStore(WritingStore):
         after = check_count("the number to read after", after, 0)
         limit = check_count("the limit of entries to read", limit, 1)
         return [_entry(row) for row in self._rows(_READ, (session, after, limit))]
+
+    def find(self, session: str, keys: Iterable[str]) -> dict[str, Entry]:
+        """Return the entries of a session that have these keys, by key."""
+        check_name("the name of a session", session)
+        rows = self._rows(_FIND_KEYS, (session, list(keys)))
+        return {str(row[1]): _entry(row) for row in rows}
 
     def read_many(self, after: Mapping[str, int], limit: int = 1_000) -> dict[str, list[Entry]]:
         """Return entries of several sessions by one query."""

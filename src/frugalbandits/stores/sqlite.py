@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -105,6 +105,18 @@ class SQLiteStore(WritingStore):
         limit = check_count("the limit of entries to read", limit, 1)
         with self._reading() as connection:
             return [_entry(row) for row in connection.execute(_READ, (session, after, limit))]
+
+    def find(self, session: str, keys: Iterable[str]) -> dict[str, Entry]:
+        """Return the entries of a session that have these keys, by key."""
+        check_name("the name of a session", session)
+        found = {}
+        with self._reading() as connection:
+            number, _ = _head(connection, session) or (0, 0)
+            for key in keys:
+                row = connection.execute(_FIND, (number, key)).fetchone()
+                if row is not None:
+                    found[key] = _entry(row)
+        return found
 
     def read_many(self, after: Mapping[str, int], limit: int = 1_000) -> dict[str, list[Entry]]:
         """Return entries of several sessions, read from one state of the file."""

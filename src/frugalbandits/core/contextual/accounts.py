@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Account", "Waiter"]
+__all__ = ["OTHERS", "Account", "Waiter"]
+
+#: The key of the account that all segments share which have no entry of their own; no segment is called so.
+OTHERS = ""
 
 
 @dataclass
@@ -39,6 +42,17 @@ class Account:
     always: float = 0.0
     observed: int = 0
     uses: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: Account) -> None:
+        """Add the counts of another account."""
+        self.decisions += other.decisions
+        self.told += other.told
+        self.rewards += other.rewards
+        self.spent += other.spent
+        self.always += other.always
+        self.observed += other.observed
+        for name, count in other.uses.items():
+            self.uses[name] = self.uses.get(name, 0) + count
 
     @property
     def mean(self) -> float | None:

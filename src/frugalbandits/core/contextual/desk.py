@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalbandits.core.contextual.accounts import Account, Waiter
+from frugalbandits.core.contextual.accounts import OTHERS, Account, Waiter
 from frugalbandits.core.contextual.context import Context, Encoder
 from frugalbandits.core.contextual.contract import ContextualPolicy, ContextualSetting
 from frugalbandits.core.contextual.engine import engine_of
@@ -192,6 +192,9 @@ class Desk(Roster):
             self._metadata[id_] = metadata
         return id_
 
+    def _pending_count(self) -> int:
+        return len(self._pending)
+
     def _widen(self) -> None:
         self._state = self._policy.widened(self._state, self._encoder.width)
         self._arrange()
@@ -203,11 +206,18 @@ class Desk(Roster):
         for arm, cost in enumerate(prices.tolist()):
             self._accounts[self._options[arm]].always += cost
         if segment is not None:
-            place = self._segments.setdefault(segment, Account())
+            place = self._segments.setdefault(self._segment_key(segment), Account())
             place.decisions += 1
             place.spent += price
             name = self._names[option]
             place.uses[name] = place.uses.get(name, 0) + 1
+
+    def _segment_key(self, segment: str) -> str:
+        """Return under which key a segment is counted: its name while it is one of the `most`."""
+        return segment if segment in self._encoder.names else OTHERS
+
+    def _segment_account(self, segment: str | None) -> Account | None:
+        return None if segment is None else self._segments.get(self._segment_key(segment))
 
     # Taking in.
 
@@ -223,8 +233,9 @@ class Desk(Roster):
             waiter = self._waiters[id_]
             self._waiting.billed.add(id_)
             self._accounts[self._pending[id_]].spent += cost - waiter.cost
-            if waiter.segment is not None:
-                self._segments[waiter.segment].spent += cost - waiter.cost
+            place = self._segment_account(waiter.segment)
+            if place is not None:
+                place.spent += cost - waiter.cost
         for id_, reward in rewards.items():
             self._fold_in(id_, reward)
 
@@ -232,7 +243,7 @@ class Desk(Roster):
         waiter, option = self._waiters[id_], self._pending[id_]
         self._drop(id_)
         self._learn(option, waiter, reward)
-        for account in (self._accounts[option], self._segments.get(waiter.segment or "")):
+        for account in (self._accounts[option], self._segment_account(waiter.segment)):
             if account is not None:
                 account.told += 1
                 account.rewards += reward

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from frugalbandits.core.contextual.accounts import OTHERS
 from frugalbandits.core.contextual.desk import Desk
 from frugalbandits.core.contextual.explanation import ContextualExplanation, OptionReport, SegmentReport
 from frugalbandits.core.options import cost_order
@@ -28,7 +29,7 @@ def explained(desk: Desk) -> ContextualExplanation:
         policy=desk._label,
         quality=quality,
         decisions=desk._next,
-        pending=len(desk._pending),
+        pending=desk._pending_count(),
         told=told,
         bar=beliefs.bar,
         bar_interval=beliefs.bar_interval,
@@ -73,7 +74,7 @@ def _segments(desk: Desk) -> list[SegmentReport]:
         mostly, uses = max(account.uses.items(), key=lambda each: each[1])
         reports.append(
             SegmentReport(
-                name=name,
+                name=name if name != OTHERS else "(all other segments)",
                 decisions=account.decisions,
                 told=account.told,
                 mean=account.mean,

@@ -251,7 +251,8 @@ class ContextualSession(Changing):
     def to_json(self) -> str:
         """Return the whole session as text; `from_json` goes on exactly where it stood."""
         with self._lock:
-            return stored.written(self)
+            captured = stored.captured(self)
+        return captured()
 
     @classmethod
     def from_json(cls, text: str) -> ContextualSession:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from frugalbandits.core.contextual.context import (
 from frugalbandits.core.contextual.contract import ContextualPolicy
 from frugalbandits.core.contextual.desk import Desk
 from frugalbandits.core.contextual.registry import contextual_policies, resolve_contextual
+from frugalbandits.core.contract import copied
 from frugalbandits.core.options import check_options
 from frugalbandits.core.quality import RelativeTo, quality_from_dict, quality_to_dict
 from frugalbandits.core.session.arrays import MOST, dump_arrays, dump_random, load_random
@@ -37,7 +39,7 @@ from frugalbandits.core.session.terms import RETIRED, STANDINGS, Terms
 from frugalbandits.core.session.waiting import duration
 from frugalbandits.errors import InputError, StateFormatError, unknown_name
 
-__all__ = ["FORMAT", "read_into", "written"]
+__all__ = ["FORMAT", "captured", "read_into", "written"]
 
 FORMAT = "frugalbandits-contextual-session"
 VERSION = 3  # since 2 a decision that waits has its floors; since 3 DualCOF knows what it wants to hear of
@@ -47,11 +49,23 @@ _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Segments, Featu
 
 def written(desk: Desk) -> str:
     """Return the text of a session whose lock is held."""
-    names = desk._names
+    return captured(desk)()
+
+
+def captured(desk: Desk) -> Callable[[], str]:
+    """Copy a session whose lock is held; return what makes a text of the copy, which needs no lock.
+
+    To write thousands of numbers takes seconds, to copy them milliseconds.
+    """
+    names = list(desk._names)
+    state = copied(desk._state)
+    pending = [
+        (id_, names[each], desk._waiters[id_], desk._metadata.get(id_)) for id_, each in desk._pending.items()
+    ]
     data = {
         "format": FORMAT,
         "version": VERSION,
-        "names": list(names),
+        "names": names,
         "costs": list(desk._costs),
         "standing": [STANDINGS[each] for each in desk._standing],
         "quality": quality_to_dict(desk._quality),
@@ -65,28 +79,37 @@ def written(desk: Desk) -> str:
         "memory": desk._memory,
         "time_to_live": desk._time_to_live,
         "decisions": desk._next,
-        "pending": [
-            [
-                id_,
-                names[each],
-                desk._waiters[id_].features.tolist(),
-                desk._waiters[id_].segment,
-                desk._waiters[id_].propensity,
-                desk._waiters[id_].cost,
-                desk._waiters[id_].floors.tolist(),
-                desk._metadata.get(id_),
-            ]
-            for id_, each in desk._pending.items()
-        ],
+        "pending": [],
         "accounts": [_account_to_list(each) for each in desk._accounts],
-        "by_segment": [[name, *_account_to_list(each), each.uses] for name, each in desk._segments.items()],
+        "by_segment": [
+            [name, *_account_to_list(each), dict(each.uses)] for name, each in desk._segments.items()
+        ],
         "waiting": waiting_of(desk._waiting, names, 0),
         "changes": [list(each) for each in desk._history.changes],
         "changes_in_all": desk._history.total,
-        "state": dump_arrays(desk._state),
+        "state": {},
         "random": dump_random(desk._rng),
     }
-    return json.dumps({**data, "checksum": checksum(data)}, allow_nan=False)
+
+    def text() -> str:
+        data["pending"] = [_pending_to_list(*each) for each in pending]
+        data["state"] = dump_arrays(state)
+        return json.dumps({**data, "checksum": checksum(data)}, allow_nan=False)
+
+    return text
+
+
+def _pending_to_list(id_: int, name: str, waiter: Waiter, metadata: Any) -> list[Any]:
+    return [
+        id_,
+        name,
+        waiter.features.tolist(),
+        waiter.segment,
+        waiter.propensity,
+        waiter.cost,
+        waiter.floors.tolist(),
+        metadata,
+    ]
 
 
 def _account_to_list(account: Account) -> list[Any]:
@@ -264,15 +287,19 @@ def _load_accounts(desk: Desk, data: dict[str, Any], known: frozenset[str], deci
     ]
     if len(desk._accounts) != len(desk._names) or sum(each.decisions for each in desk._accounts) != decisions:
         broken(f"'accounts' has not {decisions} decisions of {len(desk._names)} options")
+    known_segments: set[str] = set()
     for name, *row in rows("by_segment", data.get("by_segment"), 8):
-        if not isinstance(name, str) or name in desk._segments or not desk._encoder.has_segments:
+        if not isinstance(name, str) or name in known_segments or not desk._encoder.has_segments:
             broken(f"'by_segment' has the segment {short(name)}")
         account = _account("by_segment", row[:6], decisions)
         for key, count in parts_of("uses", row[6]).items():
             account.uses[option("uses", key, known)] = whole("a count in 'uses'", count, 1, account.decisions)
         if sum(account.uses.values()) != account.decisions or not account.uses:
             broken(f"'by_segment' has the entry {short(row)}")
-        desk._segments[name] = account
+        known_segments.add(name)
+        # Earlier releases kept an account for every segment that ever turned up.
+        place = desk._segments.setdefault(desk._segment_key(name), Account())
+        place.add(account)
 
 
 def _load_waiting(desk: Desk, data: dict[str, Any], known: frozenset[str], decisions: int) -> None:
@@ -290,7 +317,7 @@ def _load_waiting(desk: Desk, data: dict[str, Any], known: frozenset[str], decis
         segment = row[3]
         if len(features) != encoder.features or (segment is None) == encoder.has_segments:
             broken(f"'pending' has the entry {short(row)}")
-        if segment is not None and segment not in desk._segments:
+        if segment is not None and desk._segment_account(segment) is None:
             broken(f"'pending' has the segment {short(segment)}")
         number = waiting.options[id_] = numbers[option("pending", row[1], known)]
         propensity = amount("a propensity in 'pending'", row[4], 1e-12, 1.0)
