@@ -58,6 +58,8 @@ FULL = Effort(
         ("simulate", "ts-cs"),
         ("simulate", "etc-cs"),
         ("session", "voi-cs"),
+        ("replay", "voi-cs"),
+        ("advise", "voi-cs"),
     ),
     waiters=("voi-cs", "glr-cof", "cof", "ts-cs"),
     rivals=("river", "mabwiser", "pybandits"),

@@ -11,7 +11,7 @@ import time
 from statistics import median
 
 from effort import Effort
-from report import ratio, table
+from report import milliseconds, ratio, table
 
 __all__ = ["section"]
 
@@ -31,8 +31,57 @@ session and asks once; with an empty cache, which compiles, and again with the c
 
 _USE = {
     "simulate": "fb.simulate(problem, {policy!r}, horizon=1000, runs=1, workers=1)",
+    "replay": (
+        "import numpy as np; rng = np.random.default_rng(0); used = rng.choice(['a', 'b'], 3000); "
+        "log = {{'option': used, 'reward': rng.random(3000) < 0.8}}; "
+        "log['cost'] = np.where(used == 'a', 1.0, 3.0); "
+        "fb.replay(log, alpha=0.1, policies=[{policy!r}], resamples=39)"
+    ),
+    "advise": (
+        "fb.advise({{'small': 0.2, 'large': 3.0}}, alpha=0.1, policies=[{policy!r}], runs=30, "
+        "guesses={{'small': 0.8, 'large': 0.9}})"
+    ),
     "session": "fb.Session(problem.costs, problem.alpha, {policy!r}, horizon=1000, seed=0).ask()",
 }
+
+
+TEXT_ASKS = """\
+The first {asks} asks of a session with {options} options in a new process: milliseconds of the slowest and of
+all, with an empty cache (plain Python), with machine code on disk, and loaded before the first ask
+(`load_machine_code`, which is not counted).
+"""
+_ASKS = """
+import json, sys, time, frugalbandits as fb
+session = fb.Session([1 + each / {options} for each in range({options})], 0.1, seed=0)
+{before}
+took = []
+for turn in range({asks}):
+    began = time.perf_counter()
+    session.tell(session.ask().id, turn % 2)
+    took.append(time.perf_counter() - began)
+print(json.dumps([max(took), sum(took)]))
+"""
+
+
+def _first_asks(options: int, asks: int) -> str:
+    def timed(cache: str, before: str = "") -> list[float]:
+        found: list[float] = json.loads(_run(_ASKS.format(options=options, asks=asks, before=before), cache))
+        return found
+
+    with tempfile.TemporaryDirectory(prefix="frugalbandits-bench-") as folder:
+        plain = timed(folder)
+        _run("import frugalbandits as fb; fb.warm_up('voi-cs')", folder)
+        found = {
+            "empty cache": plain,
+            "code on disk": timed(folder),
+            "code loaded before": timed(folder, "session.load_machine_code()"),
+        }
+    rows = [
+        [what, milliseconds(slowest), milliseconds(whole), ratio(whole / plain[1])]
+        for what, (slowest, whole) in found.items()
+    ]
+    text = TEXT_ASKS.format(asks=asks, options=options)
+    return f"{text}\n{table(['asks', 'slowest', 'all', 'against an empty cache'], rows)}\n"
 
 
 def section(effort: Effort) -> str:
@@ -55,7 +104,8 @@ def section(effort: Effort) -> str:
     return (
         f"{TEXT.format(imports=effort.imports)}\n{imports}\n\n"
         f"Does the import load {' or '.join(NOT_IMPORTED)}? {verdict}.\n\n"
-        f"{TEXT_FIRST_USE.format(starts=effort.warm_starts)}\n{table(headers, rows)}\n"
+        f"{TEXT_FIRST_USE.format(starts=effort.warm_starts)}\n{table(headers, rows)}\n\n"
+        f"{_first_asks(max(effort.arms), 19)}"
     )
 
 

@@ -103,7 +103,8 @@ class House:
             return found
 
         async def read():
-            found = await self.bare.acompletion(model=self.group, messages=MESSAGES, stream=True, **more)
+            arguments = {"model": self.group, "messages": MESSAGES, **more}
+            found = await self.bare.acompletion(stream=True, **arguments)
             number = 0
             async for _ in found:
                 number += 1

@@ -24,7 +24,9 @@ class Place:
     def __init__(self, kind, tmp_path, server):
         self.kind, self._server = kind, server
         self._store = f"sqlite:///{tmp_path}/decisions.db"
-        self.settings = {"store": self._store} if kind == "store" else {"service_url": server.url}
+        # A service without a token: the ids of answers need a key that outlives the process.
+        service = {"service_url": server.url, "ticket_key": "of all processes of a test"}
+        self.settings = {"store": self._store} if kind == "store" else service
 
     @contextmanager
     def somebody_else(self, name):

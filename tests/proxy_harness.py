@@ -22,7 +22,10 @@ model_list:
     model_info: {{id: rescue}}
 router_settings:
   fallbacks: [{{"broken": ["rescue"]}}]
+  model_group_alias: {{"quick": "chat"}}
 litellm_settings:
+  cache: true
+  cache_params: {{type: local, mode: default_off}}
   callbacks: ["beside.callback", "frugalbandits.integrations.litellm.proxy.frugal"]
 general_settings:
   master_key: {key}
@@ -37,6 +40,7 @@ frugal:
   shared:
     quality: relative-to-best:0.1
     service_url: {service}
+    ticket_key: of all proxies of a test
     segment: task
   looking:
     quality: relative-to-best:0.1
@@ -46,6 +50,7 @@ frugal:
   watched:
     quality: relative-to-best:0.1
     service_url: {service}
+    ticket_key: of all proxies of a test
     context: {{segments: [poems, sums], text: 8}}
     segment: task
   kept:
@@ -54,6 +59,9 @@ frugal:
     context: {{features: 2}}
     features: beside.numbers
     shadow: true
+  stored:
+    quality: relative-to-best:0.1
+    store: {store}
   broken:
     quality: relative-to-best:0.1
   unpriced:
@@ -90,6 +98,7 @@ ANSWERS = {
     "looking": ("small", "large"),
     "watched": ("small", "large"),
     "kept": ("small", "large"),
+    "stored": ("small", "large"),
     "broken": ("litellm.RateLimitError", "litellm.RateLimitError"),
 }
 
@@ -111,7 +120,7 @@ def models():
 class Proxy:
     """A process of LiteLLM's proxy."""
 
-    def __init__(self, folder, service):
+    def __init__(self, folder, service, workers=1):
         folder.mkdir()
         self.folder, self.port = folder, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -119,14 +128,19 @@ class Proxy:
         (folder / "config.yaml").write_text(CONFIG.format(models=models(), key=KEY, **places))
         (folder / "beside.py").write_text(textwrap.dedent(BESIDE))
         self._log = (folder / "log").open("w")
+        self.http = httpx.Client(base_url=self.url, headers={"authorization": f"Bearer {KEY}"}, timeout=30.0)
+        self.openai = openai.OpenAI(base_url=f"{self.url}/v1", api_key=KEY, max_retries=0, timeout=30.0)
+        self.start(workers)
+
+    def start(self, workers=1):
+        """Start the process, at its address."""
         command = [sys.executable, "-c", "import sys; from litellm import run_server; sys.exit(run_server())"]
-        where = ["--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(self.port)]
+        where = ["--config", str(self.folder / "config.yaml"), "--host", "127.0.0.1"]
+        where += ["--port", str(self.port), "--num_workers", str(workers)]
         clean = {
             key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "DATABASE_"))
         }
         self._process = subprocess.Popen([*command, *where], stdout=self._log, stderr=self._log, env=clean)
-        self.http = httpx.Client(base_url=self.url, headers={"authorization": f"Bearer {KEY}"}, timeout=30.0)
-        self.openai = openai.OpenAI(base_url=f"{self.url}/v1", api_key=KEY, max_retries=0, timeout=30.0)
 
     @property
     def log(self):
@@ -140,7 +154,7 @@ class Proxy:
             except httpx.TransportError:
                 return False
 
-        until(up, 120.0)
+        until(up, 300.0)
         return self
 
     def ask(self, group="chat", **more):
@@ -155,9 +169,13 @@ class Proxy:
     def report(self, group="chat"):
         return self.http.get("/frugal/report").json().get(group)
 
+    def stop(self):
+        """Stop the process and its workers."""
+        self._process.terminate()
+        self._process.wait(60)
+
     def close(self):
         self.http.close()
         self.openai.close()
-        self._process.terminate()
-        self._process.wait(20)
+        self.stop()
         self._log.close()

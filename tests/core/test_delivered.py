@@ -144,3 +144,12 @@ def test_a_hint_names_the_remedies_for_pending_decisions():
     for decision in decisions[:600]:
         session.forget(decision.id)
     assert session.explain().hint is None
+
+
+def test_a_contextual_session_has_the_hint_too():
+    session = fb.ContextualSession({"small": 0.2, "large": 3.0}, 0.1, fb.Segments(["chat"]))
+    for _ in range(1_000):
+        session.ask("chat")
+    found = session.explain()
+    assert found.hint in str(found) and "forget" in found.hint and "time_to_live" in found.hint
+    assert "decisions  judged" in str(found)

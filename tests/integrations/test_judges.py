@@ -25,11 +25,13 @@ from frugalbandits.integrations.litellm import (
     Request,
     Sampled,
     Thumbs,
+    UnclearVerdict,
     ValidJSON,
     Verdict,
     text_of,
 )
 from frugalbandits.integrations.litellm.judges import clipped, verdict_of
+from frugalbandits.integrations.litellm.transcript import conversation_text
 from frugalbandits.stores import StoredSession, open_store
 from litellm_harness import LARGE, SMALL, until
 
@@ -174,7 +176,7 @@ def test_checks():
         (lambda: Sampled(print, per_day=0), "per_day must be more than 0"),
         (lambda: Thumbs(hold=-1), "hold must be 0 seconds or more"),
         (lambda: LLMJudge(""), "name of a model"),
-        (lambda: LLMJudge(JUDGE, prompt="Rate it: {answer}"), "lacks {question}"),
+        (lambda: LLMJudge(JUDGE, prompt="Rate it: {answer}"), "lacks {conversation} or {question}"),
         (lambda: LLMJudge(JUDGE, reference={"modle": 1}), "must be a function or have a 'model'"),
         (lambda: LLMJudge("openai/no-judge").price, "no token prices of the judge 'openai/no-judge'"),
         (lambda: fb_router(judge=3), "judge must be a function"),
@@ -304,33 +306,173 @@ def test_a_model_scores_and_its_cost_is_spending(house):
     assert report.quality == 0.8
     info = litellm.get_model_info(JUDGE)
     assert judge.price == pytest.approx(
-        1_500 * info["input_cost_per_token"] + 5 * info["output_cost_per_token"]
+        1_500 * info["input_cost_per_token"] + 10 * info["output_cost_per_token"]
     )
     assert frugal._group.sessions.of(None).session._terms.judge_price == judge.price
     assert report.judging > 0
     assert f"and {report.judging:,.6g} on judging" in str(report)
 
 
-def test_a_model_is_asked_with_the_prompt_of_the_user():
-    asked = []
-    judge = LLMJudge(JUDGE, prompt="{question} -> {answer} of {scale}", scale=5)
-    judge._ask = lambda prompt, **parts: (asked.append((prompt, parts)), ("4", 0.1))[1]
-    assert judge(request(), "four {question}") == Verdict(0.8, 0.1)
-    ((prompt, parts),) = asked
-    assert prompt == "{question} -> {answer} of 5" and parts["answer"] == "four {question}"
+@pytest.fixture
+def sent(monkeypatch):
+    """What LiteLLM is asked; `reply` answers."""
 
+    class Sent(list):
+        reply = '{"score": 10}'
 
-def test_braces_in_an_answer_stay_what_they_are(monkeypatch):
-    sent = []
+    sent = Sent()
 
     def completion(**parameters):
-        sent.append(parameters["messages"][0]["content"])
-        return {"choices": [{"message": {"content": "10"}}]}
+        sent.append(parameters)
+        return {"choices": [{"message": {"content": sent.reply}}]}
 
     monkeypatch.setattr(litellm, "completion", completion)
+    return sent
+
+
+def test_a_model_is_asked_with_the_prompt_of_the_user(sent):
+    sent.reply = "4"
+    judge = LLMJudge(JUDGE, prompt="{question} -> {answer} of {scale}", scale=5)
+    assert judge(request(), "four {question}") == Verdict(0.8, 0.0)
+    assert sent[0]["messages"][0]["content"] == "What is 2 + 2? -> four {question} of 5"
+
+
+def test_braces_in_an_answer_stay_what_they_are(sent):
     judge = LLMJudge(JUDGE, prompt="{question}|{answer}")
     assert judge(request(), "{question} {a} {x}").reward == 1.0
-    assert sent == ["What is 2 + 2?|{question} {a} {x}"]
+    assert sent[0]["messages"][0]["content"] == "What is 2 + 2?|{question} {a} {x}"
+
+
+def test_a_verdict_is_asked_for_by_a_schema(sent):
+    LLMJudge(JUDGE)(request(), "four")
+    schema = sent[0]["response_format"]["json_schema"]["schema"]
+    assert MatchesSchema(schema)(None, '{"score": 7}') and not MatchesSchema(schema)(None, '{"scor": 7}')
+    assert sent[0]["drop_params"] is True
+    sent.reply = '{"better": "TIE"}'
+    LLMJudge(JUDGE, reference=lambda request: "other")(request(), "four")
+    schema = sent[1]["response_format"]["json_schema"]["schema"]
+    assert MatchesSchema(schema)(None, '{"better": "A"}') and not MatchesSchema(schema)(
+        None, '{"better": "C"}'
+    )
+    LLMJudge(JUDGE, response_format={"type": "json_object"}, prompt="{question}{answer}")
+    assert "{" not in sent[0]["messages"][0]["content"].replace('{"score"', "")
+
+
+def test_a_model_sees_the_whole_conversation_with_tools(sent):
+    call = {"id": "1", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}
+    turns = [
+        {"role": "system", "content": "Answer in French."},
+        {"role": "user", "content": [{"type": "text", "text": "Look:"}, {"type": "image_url"}]},
+        {"role": "assistant", "content": "Oui ?"},
+        {"role": "user", "content": "The weather?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "rain"},
+    ]
+    LLMJudge(JUDGE)(Request(turns, {}, "chat"), "Il pleut.")
+    asked = sent[0]["messages"][0]["content"]
+    places = [
+        asked.index(part)
+        for part in (
+            "[system]\nAnswer in French.",
+            "[user]\nLook:\n(image_url)",
+            "[assistant]\nOui ?",
+            "[user]\nThe weather?",
+            '[assistant]\n(calls the tool weather with {"city": "Paris"})',
+            "[tool]\nrain",
+            "<answer>\nIl pleut.\n</answer>",
+        )
+    ]
+    assert places == sorted(places)
+
+
+CALLS = [
+    {
+        "choices": [
+            {"message": {"content": None, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}}
+        ]
+    },
+    {"choices": [{"message": {"content": "", "function_call": {"name": "f", "arguments": "{}"}}}]},
+    {"output": [{"type": "function_call", "name": "f", "arguments": "{}"}]},
+    {"content": [{"type": "tool_use", "name": "f", "input": {}}]},
+]
+
+
+@pytest.mark.parametrize("response", CALLS)
+def test_a_tool_call_is_no_empty_answer(sent, response):
+    LLMJudge(JUDGE)(request(), response)
+    assert "<answer>\n(calls the tool f with {})\n</answer>" in sent[0]["messages"][0]["content"]
+
+
+def test_an_empty_answer_is_said_to_be_empty(sent):
+    LLMJudge(JUDGE)(request(), {"choices": [{"message": {"content": None}}]})
+    assert "<answer>\n(nothing)\n</answer>" in sent[0]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("said", "reward"),
+    [
+        ('{"score": 9}', 0.9),
+        ('```json\n{"score": 2.5}\n```', 0.25),
+        (" 9 ", 0.9),
+        ("7/10", 0.7),
+        ("0", 0.0),
+        ("10", 1.0),
+    ],
+)
+def test_replies_that_are_clear(sent, said, reward):
+    sent.reply = said
+    assert LLMJudge(JUDGE)(request(), "four").reward == pytest.approx(reward)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The 2 steps are right. 9",
+        "9 out of 10",
+        "7/5",
+        "",
+        "-3",
+        "11",
+        '{"score": 11}',
+        '{"score": "9"}',
+        '{"score": true}',
+        '{"score": NaN}',
+        '{"score": null}',
+        '[{"score": 9}]',
+        '{"score": 9} {"score": 1}',
+        '{"better": "A"}',
+    ],
+)
+def test_a_reply_that_is_not_clear_is_no_reward(sent, said):
+    sent.reply = said
+    with pytest.raises(UnclearVerdict, match="a score from 0 to 10, but said"):
+        LLMJudge(JUDGE)(request(), "four")
+
+
+@pytest.mark.parametrize(
+    "said", ["A good answer is B", "A or B", "", '{"better": "C"}', '{"better": 1}', "TIED"]
+)
+def test_a_comparison_that_is_not_clear_is_no_reward(sent, said):
+    sent.reply = said
+    with pytest.raises(UnclearVerdict, match="A, B or TIE, but said"):
+        LLMJudge(JUDGE, reference=lambda request: "other")(request(), "four")
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("aanthropic_messages", {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 9}),
+        ("aresponses", {"input": "hi"}),
+    ],
+)
+def test_a_system_prompt_beside_the_messages_is_seen_too(async_house, method, arguments):
+    house, seen = async_house, []
+    house.attached(judge=lambda request, response: seen.append(conversation_text(request.messages)))
+    system = {"aanthropic_messages": "system", "aresponses": "instructions"}[method]
+    call = getattr(house.bare, method)(model=house.group, **arguments, **{system: "Be brief."})
+    house._loop.run(call)
+    house.settled(1)
+    assert seen == ["[system]\nBe brief.\n\n[user]\nhi"]
 
 
 @pytest.mark.parametrize(("said", "better", "worse"), [("A", 1.0, 0.0), ("B", 0.0, 1.0), ("Tie.", 0.5, 0.5)])
@@ -349,7 +491,10 @@ def test_the_reference_may_be_a_model_that_is_paid_for():
 
 
 def test_a_model_that_rambles_is_an_error_of_the_judge(async_house):
-    async_house.attached(judge=LLMJudge(JUDGE, mock_response="I like it", api_key="none"))
+    async_house.attached(judge=LLMJudge(JUDGE, mock_response="The 2 steps are right. 9", api_key="none"))
     async_house.call()
     async_house.settled(1)
-    assert async_house.frugal.report().counts["judge failed"] == 1
+    report = async_house.frugal.report()
+    assert report.counts["judge failed"] == 1 and report.quality is None
+    assert report.judging > 0, "it was paid for all the same"
+    assert all(arm.pulls == arm.pending == 0 for arm in async_house.frugal.explain().arms)

@@ -123,7 +123,35 @@ def test_other_routes_of_the_proxy_are_decided_for_too(proxy, path, body):
     answer = proxy.http.post(path, json={"model": "chat", **body})
     assert answer.status_code == 200, answer.text
     assert answer.headers["x-frugal-decision"]
+    # At least: answers of the tests before may still be booked.
+    until(lambda: proxy.report()["answers"] > before)
+
+
+@PROCESSES
+def test_an_alias_of_a_group_is_decided_for_and_learns(proxy):
+    before = (proxy.report() or {"answers": 0})["answers"]
+    text, id_ = proxy.ask("quick", **silent())
+    assert text in ("small", "large") and proxy.tell(id_, 1.0).status_code == 204
     until(lambda: proxy.report()["answers"] == before + 1)
+
+
+@PROCESSES
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_of_the_proxys_cache_has_no_id(proxy, stream):
+    body = {
+        "model": "chat",
+        "stream": stream,
+        "messages": [{"role": "user", "content": f"to be kept, {stream}"}],
+        "cache": {"use-cache": True},
+    }
+    seen = []
+    for _ in range(2):
+        with proxy.http.stream("POST", "/v1/chat/completions", json=body) as answer:
+            assert answer.status_code == 200, answer.read()
+            seen.append("x-frugal-decision" in answer.headers)
+            answer.read()
+        until(lambda: len(seen) < 2 or proxy.report()["counts"].get("cached", 0) >= 1 + stream)
+    assert seen == [True, False]
 
 
 @PROCESSES
@@ -199,10 +227,13 @@ def test_several_proxies_share_a_session_that_looks_at_the_request(proxies, serv
         # Feedback may come to any of them.
         assert other.tell(id_, 1.0).status_code == 204
         assert other.tell(id_, 0.0).status_code == 409
+    # A report is of all that share a store; with a service it is of one process.
+    number = 8 if group == "kept" else 4
     for proxy in proxies:
-        until(lambda proxy=proxy: proxy.report(group)["answers"] == 4)
+        until(lambda proxy=proxy: proxy.report(group)["answers"] == number)
         report = proxy.report(group)
-        assert judged(proxy, group) == 4 and report["spent"] > 0
+        assert judged(proxy, group) == number and report["spent"] > 0
+        assert report["everywhere"] == (group == "kept")
         assert {"not followed", "feedback refused"} >= report["counts"].keys()
     if group == "watched":
         with fb.Client(service.url) as client:

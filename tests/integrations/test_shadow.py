@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import frugalbandits as fb
 from frugalbandits.integrations.litellm import text_of
-from frugalbandits.integrations.litellm.ledger import Ledger, OptionTally
 from frugalbandits.integrations.litellm.report import _wilson, report_of
+from frugalbandits.integrations.litellm.totals import OptionTally, Totals
 from litellm_harness import LARGE, OTHER, SMALL, until
 
 # Shadow mode.
@@ -80,7 +80,7 @@ def test_the_live_report_compares_with_the_baseline(house):
     cost = next(each.cost for each in report.options if each.name == LARGE)
     assert report.instead == pytest.approx(10 * cost)
     assert report.saved == pytest.approx(report.instead - report.spent)
-    assert f"Had all gone to {LARGE!r}, they would have cost" in str(report)
+    assert f"Had all gone to {LARGE!r} (named in the settings), they would have cost" in str(report)
 
 
 def test_the_report_before_the_first_call(house):
@@ -112,9 +112,9 @@ TALLIES = st.builds(
 @given(st.tuples(TALLIES, TALLIES, TALLIES), st.booleans())
 def test_reports_add_up(tallies, shadow):
     names = ("a", "b", "c")
-    ledger = Ledger(60.0, options=dict(zip(names, tallies, strict=True)))
+    totals = Totals(dict(zip(names, tallies, strict=True)))
     report = report_of(
-        "chat", shadow, None if shadow else "b", dict(zip(names, (1.0, 2.0, 3.0), strict=True)), ledger
+        "chat", shadow, None if shadow else "b", dict(zip(names, (1.0, 2.0, 3.0), strict=True)), totals
     )
     assert report.spent == pytest.approx(sum(each.spent for each in tallies))
     assert report.answers == sum(each.answered for each in tallies)

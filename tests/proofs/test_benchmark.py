@@ -23,3 +23,19 @@ def test_the_benchmark_of_the_service_runs() -> None:
     assert done.returncode == 0, done.stderr
     for words in ("SQLite: asks", "PostgreSQL: tells, 100 a request", "last against a fifth", "kB each"):
         assert words in done.stdout
+
+
+MANY = """
+import dataclasses, effort, many_sessions
+found = many_sessions.measure(3, dataclasses.replace(effort.QUICK, rounds=1))
+print(found.sessions, min(found.made, found.asks, found.tells, found.scrape, *found.lags) > 0)
+"""
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_many_sessions_runs() -> None:
+    folder = Path(__file__).parents[2] / "benchmarks"
+    done = subprocess.run(
+        [sys.executable, "-c", MANY], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.stdout, done.returncode) == ("3 True\n", 0), done.stderr

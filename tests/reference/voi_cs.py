@@ -6,6 +6,7 @@ import math
 from .glr_cof import kl, slope
 
 EPS, MARGIN, RATIO, SERVES, CAUTION, MOST = 1e-4, 1.5, 50.0, 0.3, 10.0, 100.0
+LUCKY = 1e-3
 SAME = 1e-9  # comparisons that are ties in exact arithmetic
 
 
@@ -43,6 +44,14 @@ def root_for_level(level, n, s):
     n, s = n + 1, s + 0.5
     value = n * kl(s / n, level) if 0 < level < 1 else n * kl(s / n, min(max(level, 1e-300), 1 - 1e-16))
     return math.copysign(math.sqrt(2 * value), 1 if s >= level * n else -1)
+
+
+def lost_with_leader(exact, other, sd):
+    """What knowing more of the leader would save a pull, and what a pull of it loses if it is too poor."""
+    moves = sd / math.sqrt(2)  # how far doubt moves when twice as much is known
+    u = exact + other / sd
+    gain = max(gap(u * sd / moves, u * sd / moves, moves), SERVES * gap(u, u, sd))
+    return gain, gap(u, u, sd) / max(phi(-u), 1e-300)
 
 
 def expected_regrets(lack, good, c):
@@ -123,7 +132,8 @@ def choose(n, s, c, keep, level, judges, base):
             arm, top = pulled, worth
     trust = math.exp(-(z[b] ** 2) / 2) if z[b] < 0 else 1.0
     better = [good[k] if m[k] > m[b] else 0.0 for k in range(K)]
-    for i in judges if level < 0 else []:
+    by_level = root_for_level(level, n[b], s[b]) if level >= 0 else -math.inf
+    for i in judges:
         sd = math.sqrt(v[b] + keep**2 * v[i])
         exact = (m[b] - keep * m[i]) / sd
         if i == b or exact > 8:
@@ -131,14 +141,18 @@ def choose(n, s, c, keep, level, judges, base):
         if exact > -7:
             exact = root_for_judge(keep, n[b], s[b], n[i], s[i])
         others = expected_regrets(replaced(lack, i, 0.0), replaced(better, i, 1.0), c)
-        u = exact + min(x for k, x in enumerate(others) if k != b) / sd
-        moves = sd / math.sqrt(2)  # how far doubt moves when twice as much is known
+        other = min(x for k, x in enumerate(others) if k != b)
+        gain, loss = lost_with_leader(exact, other, sd)
+        if level >= 0:  # the leader lacks what it is short of the level, or of the judge if that is less
+            most, at_most = lost_with_leader(by_level, other, math.sqrt(v[b]))
+            gain, loss = min(gain, most), min(loss, at_most)
         own, there = tells(b, v[b]), tells(i, keep**2 * v[i])
         pulled = i if there >= own * (1 - SAME) else b
         price = max(D[i] - D[b], 0)
         if i > b:
             price = max(price, trust * (c[i] - c[b]))
-        gain = max(gap(u * sd / moves, u * sd / moves, moves), SERVES * gap(u, u, sd))
+        if level >= 0 and max(exact, by_level) > LUCKY:
+            gain *= min(max(CAUTION * (n[b] + 1) * loss / spent, 1), MOST)
         worth = base * gain / ((n[i] + 1) * (price + EPS))
         if worth > top * (1 + SAME):
             arm, top = pulled, worth

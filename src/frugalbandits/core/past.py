@@ -1,10 +1,12 @@
 """What of the past still counts: an arm that has changed is known only since then.
 
 Of each arm, what was told between two plans is a block of rewards. At most `BLOCKS` are kept: when there are
-more, those two neighbours become one that are smallest for their age. An *alarm* is raised for an arm when a
-split of its n rewards makes them n1 kl(m1, m) + n2 kl(m2, m) > 2 + 1.5 log n + 0.5 log t more likely: all
-before the split is dropped. Where alarms come, more is to be expected of every arm: what is held fades by
-min(alarms / t, 0.005) a decision. A memory of N decisions makes it fade by 1 / N at least.
+more, those two neighbours become one that are smallest for their age. An *alarm* is raised for one of K arms
+when a split of its n rewards makes them n1 kl(m1, m) + n2 kl(m2, m) > b + 1.5 log n more likely, with
+b = max(4.5 + log K, 2 + 0.5 log t): all before the split is dropped. The first term holds false alarms below
+1% of sessions of 10,000 decisions, however early they come; the second one lets longer sessions wait longer.
+Where alarms come, more is to be expected of every arm: what is held fades by min(alarms / t, 0.005) a
+decision. A memory of N decisions makes it fade by 1 / N at least.
 
 While nothing was dropped and nothing fades, what is held is the tally, exactly.
 
@@ -27,6 +29,7 @@ __all__ = ["BLOCKS", "LOGGED", "Past", "fading", "fold", "new_past", "past_contr
 
 BLOCKS = 64
 LOGGED = 64  # alarms that are remembered; whoever plans reads them after each plan
+_RARE = 4.5  # evidence, beyond what splits and arms take, that chance reaches in less than 1% of sessions
 _FASTEST = 0.005  # what is held never fades faster by itself
 
 
@@ -218,7 +221,8 @@ def look_for_a_change(past: Any, arm: int, time: float) -> None:
         total += totals[i]
     total = min(total, pulls)
     whole = greatest(pulls, total)
-    most = 2.0 + 1.5 * math.log(max(pulls, 1.0)) + 0.5 * math.log(max(time, 1.0))
+    least = max(_RARE + math.log(len(past.used)), 2.0 + 0.5 * math.log(max(time, 1.0)))
+    most = least + 1.5 * math.log(max(pulls, 1.0))
     place = -1
     pulls_before = 0.0
     total_before = 0.0

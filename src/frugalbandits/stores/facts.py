@@ -122,9 +122,10 @@ def billed(token: Token, cost: float, at: float, by: str) -> Fact:
     return Fact(f"{token.key}c", COST, body_of({**_of(token), "c": cost}), at, by)
 
 
-def forgotten(token: Token, at: float, by: str) -> Fact:
-    """Return the fact that a decision's reward will never come."""
-    return Fact(f"{token.key}r", FORGET, body_of(_of(token)), at, by)
+def forgotten(token: Token, at: float, by: str, used: bool = True) -> Fact:
+    """Return the fact that a decision's reward will never come, and whether its option was used."""
+    body = _of(token) if used else {**_of(token), "u": 0}
+    return Fact(f"{token.key}r", FORGET, body_of(body), at, by)
 
 
 def _of(token: Token) -> dict[str, Any]:

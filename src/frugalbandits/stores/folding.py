@@ -73,10 +73,20 @@ class Folding(Replica):
 
     def _take_forget(self, entry: Entry, body: dict[str, Any]) -> None:
         state, rank = self._answered(entry, body)
+        if body.get("u") == 0:
+            self._leave_out(entry, body["o"], body["e"])
         state.tally.lost[rank] += 1
         if state.tally.pulls[rank] == 0 and state is self._state:
             self._lost_at[body["o"]] = self._next
             self._hindered = True
+
+    def _leave_out(self, entry: Entry, option: int, epoch: int) -> None:
+        """Count a decision that was not carried out as one that cost nothing, whatever the option."""
+        self._money.void(option, epoch)
+        prices, bin_ = self._money.at(epoch).prices, self._series.bin(entry.fact.at)
+        bin_.spent -= prices[option]
+        for each, price in enumerate(prices):
+            bin_.always[each] -= price
 
     def _take_cost(self, entry: Entry, body: dict[str, Any]) -> None:
         option, epoch, cost = body["o"], body["e"], body["c"]

@@ -100,6 +100,10 @@ class Ledger(Money):
         self.at(decision).billed[option] += 1
         self.bills[option] += 1
 
+    def void(self, option: int, decision: int) -> None:
+        """Leave out a decision of an epoch that was not carried out."""
+        self._leave_out(option, self.at(decision).prices)
+
     def fold(self, before: float, needed: Container[int]) -> None:
         """Make plain sums of epochs that ended before a time, but for those that are still needed."""
         for epoch in [epoch for epoch, each in self.epochs.items() if each.ended < before]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from frugalbandits.core.session.feedback import told, told_of_many
 from frugalbandits.core.session.history import History
+from frugalbandits.core.settings import check_flag
 from frugalbandits.errors import Conflict, Expired, InputError, ToldBefore
 from frugalbandits.stores import facts
 from frugalbandits.stores.contract import CONFLICT, Fact, Outcome
@@ -49,10 +50,10 @@ class Telling(Following):
             drafts.append(facts.rewarded(token, entry.reward, now, by))
         return drafts
 
-    def draft_forget(self, id: int | str, by: str = "") -> list[Fact]:
-        """Return the fact that feedback will never come."""
+    def draft_forget(self, id: int | str, by: str = "", used: bool = True) -> list[Fact]:
+        """Return the fact that feedback will never come, and whether the option was used."""
         token = self._token(id)
-        return [facts.forgotten(token, self._timely(id, token.issued), by)]
+        return [facts.forgotten(token, self._timely(id, token.issued), by, check_flag("used", used))]
 
     def draft_change(self, do: str, option: str, cost: float | None = None, by: str = "") -> list[Fact]:
         """Return the fact of a change, tried on a copy first; nothing where it changes nothing."""
@@ -109,9 +110,9 @@ class Telling(Following):
             raise ToldBefore("a decision stands twice in what is told")
         self._append(drafts)
 
-    def forget(self, id: int | str) -> None:
-        """Say that the feedback of a decision will never come."""
-        self._append(self.draft_forget(id))
+    def forget(self, id: int | str, used: bool = True) -> None:
+        """Say that the feedback of a decision will never come, and whether its option was used."""
+        self._append(self.draft_forget(id, used=used))
 
     def option_of(self, id: int | str) -> str:
         """Return the option of a decision."""

@@ -115,6 +115,24 @@ class Money:
                 epoch.billed += 1
                 return
 
+    def void(self, option: int, decision: int) -> None:
+        """Leave out a decision that was not carried out: it cost nothing, whatever the option."""
+        self._leave_out(option, [self._price_at(each, decision) for each in range(len(self.prices))])
+
+    def _price_at(self, option: int, decision: int) -> float:
+        """Return the price of an option when a decision was made, or the oldest that is known."""
+        if decision >= self.since[option]:
+            return self.prices[option]
+        for epoch in self.before[option]:
+            if decision < epoch.until:
+                return epoch.price
+        return self.prices[option]
+
+    def _leave_out(self, option: int, prices: Sequence[float]) -> None:
+        self.base[option] = limited(self.base[option] - prices[option])
+        for each, price in enumerate(prices):
+            self.always[each] = limited(self.always[each] - price)
+
     def _take(self, option: int, cost: float) -> None:
         add(self.billed, self.billed_carry, option, self.rounded(option, cost))
 

@@ -30,6 +30,7 @@ from frugalbandits.core.session.feedback import Decision, checked_reward, plain_
 from frugalbandits.core.session.live import LiveOptions
 from frugalbandits.core.session.money import check_cost
 from frugalbandits.core.session.terms import check_promise, check_terms
+from frugalbandits.core.settings import check_flag
 from frugalbandits.errors import HorizonWarning, InputError
 
 __all__ = ["Session"]
@@ -314,11 +315,30 @@ class Session(LiveOptions):
                 # No batch has foreseen it.
                 self._void()
 
-    def forget(self, id: int | str) -> None:
-        """Say that the feedback of a decision will never come."""
+    def forget(self, id: int | str, used: bool = True) -> None:
+        """Say that the feedback of a decision will never come.
+
+        Parameters
+        ----------
+        id
+            The id of the decision.
+        used
+            Whether the option was used. If not (a cache answered, or the call was not made), the decision
+            costs nothing, and is left out of what was spent and saved. Tell no cost of such a decision.
+
+        Examples
+        --------
+        >>> session = Session({"small": 1.0, "large": 3.0}, alpha=0.1)
+        >>> session.forget(session.ask().id, used=False)
+        >>> session.explain().spent
+        0.0
+        """
         with self._lock:
             self._sweep()
-            self._lose(self._waiting.for_reward(id, self._next))
+            known = self._waiting.for_reward(id, self._next)
+            if not check_flag("used", used) and known not in self._waiting.billed:
+                self._money.void(self._pending[known], known)
+            self._lose(known)
 
     def metadata(self, id: int | str) -> Any:
         """Return what `ask` was given to keep with a decision that waits for feedback; None if nothing."""

@@ -15,6 +15,7 @@ from frugalbandits.integrations.litellm.judges import (
     Request,
     Sampled,
     Thumbs,
+    UnclearVerdict,
     Verdict,
     text_of,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "Request",
     "Sampled",
     "Thumbs",
+    "UnclearVerdict",
     "ValidJSON",
     "Verdict",
     "text_of",

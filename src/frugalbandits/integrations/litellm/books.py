@@ -11,6 +11,7 @@ from frugalbandits.errors import (
     InputError,
     ServiceUnavailable,
     StoreUnavailable,
+    ToldBefore,
     UnknownDecision,
     UnknownSession,
 )
@@ -37,10 +38,14 @@ class Book:
     shared
         Whether others know of it too: what is told of uses that were no decisions then has an id, by which it
         counts once, whoever says it and however often.
+    remote
+        Whether it is a client's.
+    store
+        The store that it is kept in, if it is.
     """
 
-    def __init__(self, session: Any, shared: bool) -> None:
-        self.session, self._shared = session, shared
+    def __init__(self, session: Any, shared: bool, remote: bool = False, store: Any = None) -> None:
+        self.session, self._shared, self._remote, self._store = session, shared, remote, store
 
     def ask(
         self,
@@ -55,16 +60,37 @@ class Book:
 
     def tell(self, ticket: Ticket, reward: float | None = None, cost: float | None = None) -> None:
         """Report on an answer, whether it was a decision or not."""
-        if ticket.id is not None:
+        if self._store is not None:
+            self._append(self._drafts(ticket, reward, cost), once=reward is not None)
+        elif ticket.id is not None:
             self.session.tell(ticket.id, reward, cost)
-            return
-        kind = "r" if cost is None else "c" if reward is None else "b"
-        self.session.observe(ticket.option, reward, cost, **self._id(f"{ticket.nonce}-{kind}"))
+        else:
+            self.session.observe(ticket.option, reward, cost, **self._id(_named(ticket, reward, cost)))
 
-    def forget(self, ticket: Ticket) -> None:
-        """Say that no feedback will come."""
+    def _drafts(self, ticket: Ticket, reward: float | None, cost: float | None) -> list[Any]:
+        """Return the entries of what is reported, for the log of a store."""
         if ticket.id is not None:
+            return list(self.session.draft_tell(ticket.id, reward, cost))
+        named = self._id(_named(ticket, reward, cost))
+        return list(self.session.draft_observe(ticket.option, reward, cost, **named))
+
+    def _append(self, drafts: list[Any], once: bool) -> None:
+        """Append entries; where they count once, raise `ToldBefore` if another process has appended them."""
+        from frugalbandits.stores.contract import SAME
+
+        outcomes = self._store.append(self.session.name, drafts)
+        self.session.settle(outcomes)
+        if once and all(outcome.what == SAME for outcome in outcomes):
+            raise ToldBefore("feedback for this answer was told before")
+
+    def forget(self, ticket: Ticket, used: bool = True) -> None:
+        """Say that no feedback will come, and whether the option was used: otherwise it cost nothing."""
+        if ticket.id is None:
+            return
+        if used or self._remote:  # the service has no word for it, and counts the price
             self.session.forget(ticket.id)
+        else:
+            self.session.forget(ticket.id, used=False)
 
     def start_from(self, option: str, mean: float, weight: int) -> None:
         """Take in what a pool knows of an option as so many observations."""
@@ -87,8 +113,15 @@ class LookingBook(Book):
     every request waits for it in vain.
     """
 
-    def __init__(self, session: Any, shared: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(session, shared)
+    def __init__(
+        self,
+        session: Any,
+        shared: bool,
+        remote: bool = False,
+        store: Any = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(session, shared, remote, store)
         self._clock = clock
         #: What is still to be done before the first ask, because the session could not be reached.
         self.before: Callable[[], None] | None = None
@@ -145,13 +178,42 @@ class LookingBook(Book):
 
     def tell(self, ticket: Ticket, reward: float | None = None, cost: float | None = None) -> None:
         """Report on an answer, whether it was a decision or not; bills of others than decisions are ours."""
-        if ticket.id is not None:
+        if ticket.id is None and reward is None:
+            return
+        if self._store is not None:
+            self._append(self._drafts(ticket, reward, cost), once=reward is not None)
+        elif ticket.id is not None:
             self.session.tell(ticket.id, reward, cost)
-        elif reward is not None:
-            if ticket.context is None:
-                raise UnknownDecision(
-                    f"{ticket.option!r} has answered a request that was not decided for it, and the id does "
-                    "not say what was known of that: there is nothing to learn from"
-                )
-            context, id_ = unpacked(ticket.context), self._id(f"{ticket.nonce}-r")
-            self.session.observe(context=context, option=ticket.option, reward=reward, **id_)
+        else:
+            told = {"context": self._context(ticket), "option": ticket.option, "reward": reward}
+            self.session.observe(**told, **self._id(f"{ticket.nonce}-r"))
+
+    def _drafts(self, ticket: Ticket, reward: float | None, cost: float | None) -> list[Any]:
+        """Return the entries of what is reported, for the log of a store."""
+        if ticket.id is not None:
+            return list(self.session.draft_tell(ticket.id, reward, cost))
+        told = {"context": self._context(ticket), "option": ticket.option, "reward": reward}
+        return list(self.session.draft_observe(**told, **self._id(f"{ticket.nonce}-r")))
+
+    def _context(self, ticket: Ticket) -> Any:
+        """Return what was known of the request of an answer that was not decided for."""
+        if ticket.context is None:
+            raise UnknownDecision(
+                f"{ticket.option!r} has answered a request that was not decided for it, and the id does "
+                "not say what was known of that: there is nothing to learn from"
+            )
+        return unpacked(ticket.context)
+
+    def forget(self, ticket: Ticket, used: bool = True) -> None:
+        """Say that no feedback will come, and whether the option was used: otherwise it cost nothing."""
+        if ticket.id is None:
+            return
+        if not used:
+            self.session.tell(ticket.id, None, 0.0)  # such a session learns no costs from bills
+        self.session.forget(ticket.id)
+
+
+def _named(ticket: Ticket, reward: float | None, cost: float | None) -> str:
+    """Return a name for what is reported on a use that was no decision."""
+    kind = "r" if cost is None else "c" if reward is None else "b"
+    return f"{ticket.nonce}-{kind}"

@@ -13,12 +13,12 @@ from frugalbandits.errors import InputError, extra_needed
 from frugalbandits.integrations.litellm.backstage import is_coroutine_function
 from frugalbandits.integrations.litellm.judges import Judge, Request, Verdict, text_of, verdict_of
 
-__all__ = ["All", "Exact", "Length", "Matches", "MatchesSchema", "ValidJSON"]
+__all__ = ["All", "Exact", "Length", "Matches", "MatchesSchema", "ValidJSON", "parsed_json"]
 
 _FENCE = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 
 
-def _parsed(text: str, fenced: bool) -> Any:
+def parsed_json(text: str, fenced: bool) -> Any:
     """Return what a text is as JSON; raise ValueError where it is none."""
     inside = _FENCE.fullmatch(text) if fenced else None
     return json.loads(inside[1] if inside else text)
@@ -45,7 +45,7 @@ class ValidJSON:
     def __call__(self, request: Request | None, response: Any) -> bool:
         """Tell whether an answer passes."""
         try:
-            _parsed(text_of(response), self.fenced)
+            parsed_json(text_of(response), self.fenced)
         except (ValueError, RecursionError):
             return False
         return True
@@ -75,7 +75,7 @@ class MatchesSchema:
     def __call__(self, request: Request | None, response: Any) -> bool:
         """Tell whether an answer passes."""
         try:
-            return bool(self._validator.is_valid(_parsed(text_of(response), self.fenced)))
+            return bool(self._validator.is_valid(parsed_json(text_of(response), self.fenced)))
         except (ValueError, RecursionError):
             return False
 

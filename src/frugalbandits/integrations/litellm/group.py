@@ -6,16 +6,18 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from frugalbandits.core.session import Decision
 from frugalbandits.errors import InputError, unknown_name
-from frugalbandits.integrations.litellm.backstage import Backstage
+from frugalbandits.integrations.litellm.backstage import Backstage, log
 from frugalbandits.integrations.litellm.books import AWAY
+from frugalbandits.integrations.litellm.compat import allowed_by_tags, deployments_of, group_names
 from frugalbandits.integrations.litellm.judges import Sampled, Thumbs
 from frugalbandits.integrations.litellm.judging import Judging
 from frugalbandits.integrations.litellm.ledger import Attempt, Ledger
-from frugalbandits.integrations.litellm.looking import NOTHING, Asked, asked_of, messages_in
+from frugalbandits.integrations.litellm.looking import NOTHING, Asked, asked_of, messages_in, system_in
 from frugalbandits.integrations.litellm.options import (
     by_option,
     failed_before,
@@ -33,6 +35,7 @@ from frugalbandits.integrations.litellm.sessions import Sessions
 from frugalbandits.integrations.litellm.settings import Settings
 from frugalbandits.integrations.litellm.settling import Settling
 from frugalbandits.integrations.litellm.tickets import Signer, Ticket
+from frugalbandits.integrations.litellm.totals import Totals
 from frugalbandits.integrations.litellm.trouble import Trouble
 
 __all__ = ["AFTER", "Group"]
@@ -40,6 +43,8 @@ __all__ = ["AFTER", "Group"]
 #: The key of a request's metadata that may carry the id of the last turn of its conversation.
 AFTER = "frugal_after"
 _CONVERSATIONS = 10_000
+_PUBLISH_AFTER = 1.0  # seconds
+_ALONE = "These are the calls of this process alone; others that share the session are left out."
 _LONGEST = 1_500  # letters of a context in an id, which goes into a header: those must not be long
 
 
@@ -60,7 +65,10 @@ class Group:
         self.trouble = Trouble(self.ledger)
         self.backstage = Backstage()
         self.sessions = Sessions(settings, costs, _judge_price(settings))
-        self.signer = Signer(self.sessions.key)
+        self.signer = Signer(*self.sessions.keys)
+        self._shared = self.sessions.shared_totals()
+        self._publishing = False
+        self.ledger.changed = self._counted
         self.prices = TokenPrices(settings.expected_tokens, settings.learn_costs)
         if settings.context is not None:
             self._put_prices(self._deployments())
@@ -77,10 +85,10 @@ class Group:
         self._conversations: OrderedDict[tuple[str | None, str], Decision] = OrderedDict()
 
     def _deployments(self) -> list[Mapping[str, Any]]:
-        found = self.router.get_model_list(model_name=self.settings.group)
+        found = deployments_of(self.router, self.settings.group)
         if not found:
-            raise unknown_name("model group", self.settings.group, self.router.get_model_names())
-        return list(found)
+            raise unknown_name("model group", self.settings.group, group_names(self.router))
+        return found
 
     # Which option.
 
@@ -167,7 +175,8 @@ class Group:
             context = asked.packed
         nonce = secrets.token_hex(8)
         ticket = Ticket(self.settings.group, segment, decision.option, decision.id, nonce, context)
-        attempt = Attempt(self.signer.write(ticket), ticket, decision, conversation, self._clock(), asked)
+        text, system = self.signer.write(ticket), system_in(kwargs)
+        attempt = Attempt(text, ticket, decision, conversation, self._clock(), asked, system)
         call = kwargs.setdefault("litellm_call_id", secrets.token_hex(16))
         self.ledger.open(attempt, call if isinstance(call, str) else None)
         return attempt
@@ -204,6 +213,11 @@ class Group:
     ) -> list[Mapping[str, Any]]:
         """Return deployments so that LiteLLM takes those of the option that was decided for."""
         if not deployments or any(stamp_of(each) for each in deployments):
+            return list(deployments)
+        try:
+            deployments = await allowed_by_tags(self.router, self.settings.group, deployments, kwargs)
+        except ValueError as error:  # LiteLLM filters again, and tells the caller so
+            log.debug("nothing is decided, since the tags of a request allow no deployment: %s", error)
             return list(deployments)
         if self.sessions.slow_to_tell and {*map(option_of, deployments)} - self.sessions.costs.keys():
             among = await self.backstage.in_front(self.open_to, deployments, kwargs)
@@ -271,23 +285,72 @@ class Group:
                 self.sessions.set_cost(name, usual)
 
     def report(self) -> Report:
-        """Return what the calls in this process have cost and were worth."""
+        """Return what calls have cost and were worth: of all processes that share a store, or of this one."""
         settings = self.settings
-        believed: Mapping[str, Believed] | None = None
-        if settings.context is not None:
-            believed = {}
-            try:
-                believed = believed_in(self.sessions.of(None).explain())
-            except AWAY as error:
-                self.trouble.note("explaining", error)
-        return report_of(
-            settings.group, settings.shadow, settings.baseline, self.sessions.costs, self.ledger, believed
+        believed: Mapping[str, Believed] | None = None if settings.context is None else {}
+        bar: float | None = None
+        with self.trouble.kept_out("explaining"):
+            told = self.sessions.of(None).explain()
+            bar = told.threshold if settings.context is None else told.bar
+            if settings.context is not None:
+                believed = believed_in(told)
+        totals, everywhere = self._totals()
+        found = report_of(
+            settings.group,
+            settings.shadow,
+            settings.baseline,
+            self.sessions.costs,
+            totals,
+            believed,
+            everywhere=everywhere,
+            bar=bar,
+            wanted=str(settings.quality),
         )
+        if settings.baseline is None and found.baseline not in (None, totals.baseline):
+            self._compare_with(str(found.baseline), totals, everywhere)
+        if self.sessions.slow_to_tell and not everywhere:
+            found = replace(found, unknown=(*found.unknown, _ALONE))
+        return found
+
+    def _totals(self) -> tuple[Totals, bool]:
+        """Return what was counted, and whether by all processes."""
+        mine = self.ledger.totals()
+        if self._shared is not None:
+            try:
+                self._shared.publish(mine)
+                return self._shared.read(), True
+            except AWAY as error:
+                self.trouble.note("reading the totals", error)
+        return mine, False
+
+    def _compare_with(self, option: str, totals: Totals, everywhere: bool) -> None:
+        """Keep the option that a report has compared with, so that the next one does too."""
+        if everywhere and self._shared is not None:
+            with self.trouble.kept_out("keeping the baseline"):
+                self._shared.set_baseline(option, totals.baselines + 1)
+        else:
+            self.ledger.compare_with(option)
+
+    def _counted(self) -> None:
+        """Have what was counted published soon, together with what comes until then."""
+        if self._shared is None or self._publishing:
+            return
+        self._publishing = True
+        self.backstage.later(_PUBLISH_AFTER, self._publish)
+
+    async def _publish(self) -> None:
+        self._publishing = False
+        if self._shared is not None:
+            with self.trouble.kept_out("publishing the totals"):
+                await self.backstage.in_thread(self._shared.publish, self.ledger.totals())
 
     def close(self, timeout: float = 3.0) -> None:
         """Tell what is held, and end what runs for the group."""
         self.backstage.flush(timeout)
         self.judging.release_all()
+        if self._shared is not None:
+            with self.trouble.kept_out("publishing the totals"):
+                self._shared.publish(self.ledger.totals())
         self.backstage.close()
         self.sessions.close()
 

@@ -24,6 +24,7 @@ __all__ = [
     "Request",
     "Sampled",
     "Thumbs",
+    "UnclearVerdict",
     "Verdict",
     "clipped",
     "text_of",
@@ -100,6 +101,14 @@ class Verdict(NamedTuple):
 
     reward: float | None
     cost: float = 0.0
+
+
+class UnclearVerdict(InputError):
+    """A judge was asked, and its reply is no judgement; `cost` is what the reply cost all the same."""
+
+    def __init__(self, message: str, cost: float = 0.0) -> None:
+        super().__init__(message)
+        self.cost = cost
 
 
 class Thumbs:

@@ -13,6 +13,7 @@ from frugalbandits.integrations.litellm.judges import (
     Request,
     Sampled,
     Thumbs,
+    UnclearVerdict,
     Verdict,
     clipped,
     verdict_of,
@@ -72,7 +73,11 @@ class Judging:
             sampled, judge = judge, judge.judge
         if judge is None:
             return Verdict(None)
-        verdict = verdict_of(await self._backstage.called(judge, request, response))
+        try:
+            verdict = verdict_of(await self._backstage.called(judge, request, response))
+        except UnclearVerdict as error:
+            self._trouble.note("judge", error, request.decision)
+            verdict = Verdict(None, error.cost)
         if sampled is not None:
             sampled.charge(verdict.cost)
         return verdict

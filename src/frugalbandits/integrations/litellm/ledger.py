@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from frugalbandits.core.session import Decision
 from frugalbandits.integrations.litellm.looking import NOTHING, Asked
 from frugalbandits.integrations.litellm.tickets import Ticket
+from frugalbandits.integrations.litellm.totals import OptionTally, Totals
 
-__all__ = ["Attempt", "Ledger", "OptionTally"]
+__all__ = ["Attempt", "Ledger"]
 
 _CALLS = 10_000  # calls whose ticket can be looked up
 
 
 class Attempt(NamedTuple):
-    """One try at an answer: what was decided for it, and when."""
+    """One try at an answer: what was decided for it, and when.
+
+    `system` is a system prompt beside the messages: LiteLLM does not hand that to its callbacks.
+    """
 
     text: str
     ticket: Ticket
@@ -27,6 +31,7 @@ class Attempt(NamedTuple):
     conversation: str | None
     since: float
     asked: Asked = NOTHING
+    system: Any = None
 
     def answered_by(self, option: str) -> Ticket:
         """Return the ticket of an answer: of the decision where it was followed, otherwise of the use."""
@@ -36,38 +41,14 @@ class Attempt(NamedTuple):
 
 
 @dataclass
-class OptionTally:
-    """What is known of one option from this process's own calls."""
-
-    decided: int = 0
-    answered: int = 0
-    failed: int = 0
-    bills: int = 0
-    spent: float = 0.0
-    judged: int = 0
-    rewards: float = 0.0
-
-    @property
-    def mean_cost(self) -> float | None:
-        """What an answer has cost on average, as far as it is known."""
-        return self.spent / self.bills if self.bills else None
-
-    @property
-    def mean_reward(self) -> float | None:
-        """How good answers were on average, as far as they were judged."""
-        return self.rewards / self.judged if self.judged else None
-
-
-@dataclass
 class Ledger:
     """The attempts that are open, and counts of what has happened; safe to use from several threads."""
 
     time_to_live: float
     clock: Callable[[], float] = time.time
-    options: dict[str, OptionTally] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    judging: float = 0.0
-    elsewhere: float = 0.0
+    sums: Totals = field(default_factory=Totals)
+    #: Called after something was counted.
+    changed: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -84,10 +65,11 @@ class Ledger:
             self._open[attempt.text] = attempt
             self._tally(attempt.ticket.option).decided += 1
             if call is not None:
-                self._calls[call] = attempt
+                self._calls[call] = attempt._replace(system=None)  # which may be long
                 self._calls.move_to_end(call)
                 if len(self._calls) > _CALLS:
                     self._calls.popitem(last=False)
+        self.changed()
 
     def close(self, text: str) -> Attempt | None:
         """Return an attempt that is open, once; None for whoever comes later, or after its time."""
@@ -108,11 +90,20 @@ class Ledger:
             if cost is not None:
                 tally.bills += 1
                 tally.spent += cost
+        self.changed()
+
+    def from_cache(self, option: str) -> None:
+        """Count an answer of LiteLLM's cache, for which the decision was not needed."""
+        with self._lock:
+            self._tally(option).decided -= 1
+            self.sums.counts["cached"] += 1
+        self.changed()
 
     def failed(self, option: str) -> None:
         """Count a failure."""
         with self._lock:
             self._tally(option).failed += 1
+        self.changed()
 
     def judged(self, option: str, reward: float) -> None:
         """Count a reward."""
@@ -120,25 +111,41 @@ class Ledger:
             tally = self._tally(option)
             tally.judged += 1
             tally.rewards += reward
+        self.changed()
 
     def count(self, what: str, number: int = 1) -> int:
         """Count something else, and return how often there was."""
         with self._lock:
-            self.counts[what] += number
-            return self.counts[what]
+            self.sums.counts[what] += number
+            found = self.sums.counts[what]
+        self.changed()
+        return found
 
     def pay(self, judging: float = 0.0, elsewhere: float = 0.0) -> None:
         """Count what judges cost, and what answers of other groups cost that took over."""
         with self._lock:
-            self.judging += judging
-            self.elsewhere += elsewhere
+            self.sums.judging += judging
+            self.sums.elsewhere += elsewhere
+        self.changed()
+
+    def compare_with(self, option: str) -> None:
+        """Keep the option that reports compare with."""
+        with self._lock:
+            self.sums.baseline, self.sums.baselines = option, self.sums.baselines + 1
+
+    def totals(self) -> Totals:
+        """Return a copy of the sums."""
+        found = Totals()
+        with self._lock:
+            found.add(self.sums)
+        return found
 
     def _tally(self, option: str) -> OptionTally:
-        return self.options.setdefault(option, OptionTally())
+        return self.sums.options.setdefault(option, OptionTally())
 
     def _expire(self) -> None:
         """Give up attempts that nothing was heard of: abandoned streams fire no callback at all."""
         end = self.clock() - self.time_to_live
         while self._open and next(iter(self._open.values())).since < end:
             self._open.popitem(last=False)
-            self.counts["expired"] += 1
+            self.sums.counts["expired"] += 1

@@ -37,6 +37,7 @@ __all__ = [
     "check_looking",
     "looks_alike",
     "messages_in",
+    "system_in",
     "unpacked",
 ]
 
@@ -92,10 +93,23 @@ def unpacked(text: str) -> Any:
     return Asked(segment if bar else None, numbers, 0.0).context
 
 
-def messages_in(messages: Any, call: Mapping[str, Any]) -> list[Any]:
-    """Return the messages of a call, under whichever name LiteLLM has them."""
+def messages_in(messages: Any, call: Mapping[str, Any], system: Any = None) -> list[Any]:
+    """Return the messages of a call, under whichever name LiteLLM has them, its system prompt first.
+
+    Examples
+    --------
+    >>> messages_in(None, {"input": "hello", "instructions": "Be short."})
+    [{'role': 'system', 'content': 'Be short.'}, 'hello']
+    """
     found = messages or call.get("messages") or call.get("input") or call.get("prompt") or []
-    return list(found) if isinstance(found, list | tuple) else [found]
+    turns = list(found) if isinstance(found, list | tuple) else [found]
+    system = system or system_in(call)
+    return [{"role": "system", "content": system}, *turns] if system else turns
+
+
+def system_in(call: Mapping[str, Any]) -> Any:
+    """Return the system prompt that Anthropic's messages and the Responses API have beside the messages."""
+    return call.get("system") or call.get("instructions")
 
 
 def asked_of(settings: Settings, messages: Sequence[Any], metadata: Mapping[str, Any]) -> Asked:

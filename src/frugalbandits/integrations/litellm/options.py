@@ -13,6 +13,7 @@ __all__ = [
     "STAMP",
     "by_option",
     "failed_before",
+    "hidden_params",
     "id_of",
     "in_turn",
     "metadata_of",
@@ -20,6 +21,7 @@ __all__ = [
     "preferred",
     "stamp_of",
     "stamped",
+    "was_cached",
 ]
 
 #: Where in a deployment's ``model_info`` the ticket of an attempt travels: LiteLLM hands that to every
@@ -121,3 +123,21 @@ def stamp_of(kwargs: Mapping[str, Any]) -> str | None:
     info = (kwargs.get("litellm_params") or {}).get("model_info") or kwargs.get("model_info")
     found = info.get(STAMP) if isinstance(info, Mapping) else None
     return found if isinstance(found, str) else None
+
+
+def hidden_params(response: Any) -> Mapping[str, Any]:
+    """Return what LiteLLM notes on a response beside what the model said, whatever kind of object it is."""
+    found = response.get("_hidden_params") if isinstance(response, Mapping) else None
+    if found is None:
+        found = getattr(response, "_hidden_params", None)
+    if found is not None and hasattr(found, "model_dump"):  # of text completions
+        found = found.model_dump()
+    return found if isinstance(found, Mapping) else {}
+
+
+def was_cached(response: Any) -> bool:
+    """Tell whether LiteLLM took a response, or a part of it, from its cache.
+
+    The cache has one entry for a model group, so it does not say which model has written the answer.
+    """
+    return hidden_params(response).get("cache_hit") is True

@@ -10,6 +10,7 @@ from typing import Any
 from frugalbandits.core.quality import finite_number
 from frugalbandits.core.session.money import check_cost
 from frugalbandits.errors import InputError
+from frugalbandits.integrations.litellm.compat import model_info
 from frugalbandits.integrations.litellm.options import id_of, option_of
 
 __all__ = ["TokenPrices", "check_costs", "check_tokens", "first_costs", "price_of", "written_prices"]
@@ -47,7 +48,7 @@ def price_of(router: Any, deployment: Mapping[str, Any], tokens: tuple[float, fl
     params = deployment.get("litellm_params") or {}
     info = deployment.get("model_info") or {}
     name = info.get("base_model") or params.get("base_model") or params.get("model")
-    found = router.get_deployment_model_info(model_id=id_of(deployment), model_name=name) or {}
+    found = model_info(router, id_of(deployment), name)
     given = params.get("input_cost_per_token", found.get("input_cost_per_token"))
     made = params.get("output_cost_per_token", found.get("output_cost_per_token"))
     if given is None or made is None:

@@ -20,12 +20,22 @@ from pathlib import Path
 from typing import Any
 
 from frugalbandits.core.contextual.context import Context, Features, Segments, TextFeatures
-from frugalbandits.errors import Expired, InputError, ToldBefore, UnknownDecision, extra_needed, unknown_name
+from frugalbandits.errors import (
+    Expired,
+    InputError,
+    ServiceUnavailable,
+    ToldBefore,
+    UnknownDecision,
+    extra_needed,
+    unknown_name,
+)
+from frugalbandits.integrations.litellm.books import AWAY
 from frugalbandits.integrations.litellm.checks import All, Exact, Length, Matches, MatchesSchema, ValidJSON
 from frugalbandits.integrations.litellm.judges import Sampled, Thumbs
 from frugalbandits.integrations.litellm.llm_judge import LLMJudge
 from frugalbandits.integrations.litellm.router import FrugalRouter
 from frugalbandits.integrations.litellm.seams import GROUPS, seam
+from frugalbandits.integrations.litellm.tickets import group_named_in
 
 __all__ = ["FEEDBACK", "REPORT", "judge_of", "looked_at", "routers_of", "settings_in"]
 
@@ -241,7 +251,7 @@ def _add_routes(app: Any) -> None:
         """Say how good an answer was, from 0 to 1."""
         try:
             await _take(told.id, told.reward)
-        except (Expired, ToldBefore, UnknownDecision, InputError) as error:
+        except (Expired, ToldBefore, UnknownDecision, InputError, *AWAY) as error:
             raise HTTPException(_status(error), str(error)) from error
 
     async def report() -> dict[str, Any]:
@@ -266,22 +276,20 @@ def _add_routes(app: Any) -> None:
 
 
 async def _take(id_: str, reward: float) -> None:
-    """Take feedback, whichever group it is for."""
-    for group in GROUPS.all():
-        try:
-            ticket = group.signer.read(id_)
-        except UnknownDecision:
-            continue
-        if ticket.group == group.settings.group:
-            await group.judging.feedback(id_, reward)
-            return
-    raise UnknownDecision(
-        "no answer was given out with this id, or not by this worker: several need service_url or a store"
-    )
+    """Take feedback for the group that an id names, which may not have had a call in this worker yet."""
+    name = group_named_in(id_)
+    group = await GROUPS.find(name)
+    if group is None and GROUPS.announced(name):
+        raise ServiceUnavailable(f"the group {name!r} could not be opened here; try again later")
+    if group is None or group.signer.read(id_).group != group.settings.group:
+        raise UnknownDecision("no answer was given out with this id")
+    await group.judging.feedback(id_, reward)
 
 
-def _status(error: InputError) -> int:
+def _status(error: Exception) -> int:
     """Return the status that says what an error is, as our own service does."""
+    if isinstance(error, AWAY):
+        return 503
     if isinstance(error, Expired):
         return 410
     if isinstance(error, ToldBefore):

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.tables import html_table, text_table
-from frugalbandits.integrations.litellm.ledger import Ledger, OptionTally
+from frugalbandits.integrations.litellm.baseline import NAMED, chosen_baseline, reason_for
+from frugalbandits.integrations.litellm.totals import OptionTally, Totals
 
 __all__ = ["Believed", "OptionReport", "Report", "believed_in", "report_of"]
 
@@ -39,10 +40,13 @@ class OptionReport:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a group's calls in this process have cost and were worth; it prints as a table.
+    """What a group's calls have cost and were worth; it prints as a table.
 
     Attributes
     ----------
+    everywhere
+        Whether the calls of all processes that share the store are counted, since the session began;
+        otherwise they are of this process.
     shadow
         Whether decisions were only taken down, and calls went where they went before.
     answers
@@ -55,9 +59,14 @@ class Report:
         gone to `baseline`. By the mean bill of each option, or the first guess where it has none.
     saved
         What following the decisions saves, or would save; judging counts as spending.
+    baseline, reason
+        The option that is compared with, and why it is that one; None in shadow mode.
     quality, low, high
-        The mean quality of the answers, by option as far as they were judged, and its interval of 95%.
-        Answers of options that were never judged may be anything from 0 to 1.
+        The quality delivered: the mean quality of the answers, by option as far as they were judged, and its
+        interval of 95%. Answers of options that were never judged may be anything from 0 to 1.
+    bar, wanted
+        The quality that is good enough by what is known so far, None where that cannot be told; and the
+        quality bar in words.
     instead_quality, instead_low, instead_high
         The same for what `instead` is about.
     unknown
@@ -84,6 +93,10 @@ class Report:
     options: tuple[OptionReport, ...]
     unknown: tuple[str, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    everywhere: bool = False
+    bar: float | None = None
+    wanted: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for JSON."""
@@ -103,15 +116,22 @@ class Report:
             what = (
                 "Had the decisions been followed, they"
                 if self.shadow
-                else f"Had all gone to {self.baseline!r}, they"
+                else f"Had all gone to {self.baseline!r} ({self.reason}), they"
             )
             share = f" ({self.saved / self._of:.0%})" if self._of > 0 else ""
             lines.append(f"{what} would have cost {self.instead:,.6g}: that {word} {self.saved:,.6g}{share}.")
             lines.append(
-                f"Quality {_between(self.quality, self.low, self.high)}; instead "
+                f"Quality delivered {_between(self.quality, self.low, self.high)}{self._beside}; instead "
                 f"{_between(self.instead_quality, self.instead_low, self.instead_high)}."
             )
         return lines
+
+    @property
+    def _beside(self) -> str:
+        """The bar, to stand beside the quality delivered."""
+        if self.wanted is None:
+            return ""
+        return f", bar {'not known yet' if self.bar is None else f'{self.bar:.3f}'} ({self.wanted})"
 
     @property
     def _of(self) -> float:
@@ -179,27 +199,32 @@ def report_of(
     shadow: bool,
     baseline: str | None,
     costs: Mapping[str, float],
-    ledger: Ledger,
+    totals: Totals,
     believed: Mapping[str, Believed] | None = None,
+    *,
+    everywhere: bool = False,
+    bar: float | None = None,
+    wanted: str | None = None,
 ) -> Report:
-    """Return the report of a ledger.
+    """Return the report of what was counted.
 
     Parameters
     ----------
     group, shadow
         Whose, and whether decisions were followed.
     baseline
-        The option to compare with where they were; the best by what was judged, or else the dearest, by
-        default.
+        The option to compare with where they were; by default `chosen_baseline`, after the one in `totals`.
     costs
         First guesses of what a call costs, by option.
-    ledger
+    totals
         What has happened.
     believed
         What a session that looks at the request believes of its options. They answer different requests, so
         what would have been goes by this, and not by their own means.
+    everywhere, bar, wanted
+        See `Report`.
     """
-    tallies = {option: ledger.options.get(option, OptionTally()) for option in costs}
+    tallies = {option: totals.options.get(option, OptionTally()) for option in costs}
     # In the order of the first guesses, which stays the same while bills come in.
     ordered = tuple(
         _option(name, tallies[name], costs[name]) for name in sorted(costs, key=costs.__getitem__)
@@ -209,15 +234,18 @@ def report_of(
     spent = math.fsum(each.spent for each in ordered)
     if shadow:
         shares = _shares(ordered, [each.decided for each in ordered])
-        baseline = None
+        baseline = reason = None
     else:
-        baseline = baseline if baseline is not None else _best(compared)
+        reason = NAMED
+        if baseline is None:
+            baseline = chosen_baseline(compared, totals.baseline)
+            reason = reason_for(compared, baseline)
         shares = {baseline: 1.0}
     cost_of = {each.name: each.cost for each in compared}
     instead = answers * math.fsum(share * cost_of[name] for name, share in shares.items())
     # What was answered without a bill counts by its mean, as it does in `instead`.
     unbilled = math.fsum(each.cost * (each.answered - each.bills) for each in ordered)
-    saved = (spent + unbilled - instead) if shadow else (instead - spent - unbilled - ledger.judging)
+    saved = (spent + unbilled - instead) if shadow else (instead - spent - unbilled - totals.judging)
     mine = _mixed(ordered, _shares(ordered, [each.answered for each in ordered]))
     other = _mixed(compared, shares)
     return Report(
@@ -225,8 +253,8 @@ def report_of(
         shadow=shadow,
         answers=answers,
         spent=spent,
-        judging=ledger.judging,
-        elsewhere=ledger.elsewhere,
+        judging=totals.judging,
+        elsewhere=totals.elsewhere,
         baseline=baseline,
         instead=instead,
         saved=saved,
@@ -238,7 +266,11 @@ def report_of(
         instead_high=other[2],
         options=ordered,
         unknown=(*_unknown(ordered, shares, answers), *(() if believed is None else (_LOOKED,))),
-        counts=dict(ledger.counts),
+        counts=dict(totals.counts),
+        reason=reason,
+        everywhere=everywhere,
+        bar=bar,
+        wanted=wanted,
     )
 
 
@@ -282,13 +314,6 @@ def _wilson(mean: float | None, number: int) -> tuple[float, float]:
 def _shares(options: tuple[OptionReport, ...], numbers: list[int]) -> dict[str, float]:
     total = sum(numbers)
     return {each.name: number / total for each, number in zip(options, numbers, strict=True) if number}
-
-
-def _best(options: tuple[OptionReport, ...]) -> str:
-    judged = [each for each in options if each.quality is not None]
-    if judged:
-        return max(judged, key=lambda each: each.quality or 0.0).name
-    return options[-1].name
 
 
 def _mixed(

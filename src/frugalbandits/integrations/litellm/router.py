@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -11,8 +11,10 @@ from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.quality import Quality
 from frugalbandits.core.session import Explanation
 from frugalbandits.errors import InputError, UnknownDecision, extra_needed
+from frugalbandits.integrations.litellm.compat import add_strategy
 from frugalbandits.integrations.litellm.group import Group
 from frugalbandits.integrations.litellm.judges import Query
+from frugalbandits.integrations.litellm.options import hidden_params, was_cached
 from frugalbandits.integrations.litellm.report import Report
 from frugalbandits.integrations.litellm.seams import GROUPS, Strategy, seam
 from frugalbandits.integrations.litellm.settings import DAY, Settings, made_settings
@@ -83,6 +85,11 @@ class FrugalRouter:
         Seconds after which a call without an answer, or an answer without feedback, is given up.
     judge_price
         What a judgement costs; by default what the judge says (``judge.price``), or 0.
+    ticket_key
+        The secret that signs the ids of answers, for sessions in a store or a service, or a list: the first
+        signs and all are accepted, so that a key can be changed. By default it is the random secret of the
+        store, or is made of the service's address and token. A service without a token needs a key for
+        feedback to be taken by other processes, and after a restart.
 
     Examples
     --------
@@ -120,6 +127,7 @@ class FrugalRouter:
         token: str | None = None,
         time_to_live: float | timedelta = DAY,
         judge_price: float | None = None,
+        ticket_key: str | Sequence[str] | None = None,
     ) -> None:
         self._settings = made_settings(
             group,
@@ -149,6 +157,7 @@ class FrugalRouter:
             service_url=service_url,
             token=token,
             judge_price=judge_price,
+            ticket_key=ticket_key,
         )
 
     @property
@@ -169,7 +178,7 @@ class FrugalRouter:
         group = GROUPS.first(self._settings, router)
         litellm.logging_callback_manager.add_litellm_callback(seam())
         strategy = Strategy(router)
-        group.mend = lambda: router.set_custom_routing_strategy(strategy)
+        group.mend = lambda: add_strategy(router, strategy)
         group.mend()
         return self
 
@@ -188,9 +197,15 @@ class FrugalRouter:
         await self._group.judging.feedback(id, reward)
 
     def decision_of(self, response: Any) -> str:
-        """Return the id to give feedback with on a response of LiteLLM, streams included."""
-        hidden = getattr(response, "_hidden_params", None) or {}
-        found = self._group.ticket_of(hidden.get("litellm_call_id"), hidden.get("model_id"))
+        """Return the id to give feedback with on a response of LiteLLM, streams included.
+
+        In place of a response, take the ``litellm_call_id`` of the call, where you have set one: streams of
+        `anthropic_messages` do not carry it.
+        """
+        if was_cached(response):
+            raise UnknownDecision("the response is from LiteLLM's cache, which does not say who wrote it")
+        call, deployment = _call_of(response)
+        found = self._group.ticket_of(call, deployment)
         if found is None:
             raise UnknownDecision(
                 "the response has no decision of this group: another group has answered, or too many calls "
@@ -199,9 +214,11 @@ class FrugalRouter:
         return found
 
     def why(self, response: Any) -> str:
-        """Return which option was decided for, for a response of LiteLLM, and why; also in shadow mode."""
-        hidden = getattr(response, "_hidden_params", None) or {}
-        found = self._group.why(hidden.get("litellm_call_id"))
+        """Return which option was decided for, for a response of LiteLLM, and why; also in shadow mode.
+
+        In place of a response, take the ``litellm_call_id`` of the call.
+        """
+        found = self._group.why(_call_of(response)[0])
         if found is None:
             raise UnknownDecision("nothing was decided for this response, or too many calls came since")
         return found
@@ -244,8 +261,16 @@ class FrugalRouter:
         return found
 
     def __repr__(self) -> str:
-        attached = any(group.settings.group == self._settings.group for group in GROUPS.all())
+        attached = GROUPS.get(self._settings.group) is not None
         return (
             f"FrugalRouter({self._settings.group!r}, {self._settings.quality!r}, "
             f"{'attached' if attached else 'not attached'})"
         )
+
+
+def _call_of(response: Any) -> tuple[Any, Any]:
+    """Return LiteLLM's id of the call that a response is of, and of the deployment that answered."""
+    if isinstance(response, str):
+        return response, None
+    hidden = hidden_params(response)
+    return hidden.get("litellm_call_id"), hidden.get("model_id")

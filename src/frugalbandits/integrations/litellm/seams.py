@@ -12,14 +12,25 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from frugalbandits.errors import extra_needed
 from frugalbandits.integrations.litellm.backstage import log
+from frugalbandits.integrations.litellm.compat import alias_target, cooled_down, deployments_of
 from frugalbandits.integrations.litellm.group import Group
-from frugalbandits.integrations.litellm.options import failed_before, id_of, metadata_of, option_of, stamped
+from frugalbandits.integrations.litellm.options import (
+    failed_before,
+    id_of,
+    metadata_of,
+    option_of,
+    stamp_of,
+    stamped,
+    was_cached,
+)
 from frugalbandits.integrations.litellm.settings import Settings
+from frugalbandits.integrations.litellm.tickets import group_named_in
 
 __all__ = ["GROUPS", "HEADER", "REASON", "Groups", "Strategy", "seam"]
 
@@ -38,17 +49,28 @@ class Groups:
         self._groups: dict[str, Group] = {}
         self._waiting: dict[str, Settings] = {}
         self._again: dict[str, float] = {}
+        self._aliases: dict[str, str] = {}
 
     def first(self, settings: Settings, router: Any) -> Group:
-        """Return the group of a name, made now if nobody has made it before."""
+        """Return the group of a name, made now if nobody has made it before.
+
+        LiteLLM resolves an alias before it asks us, so the group of an alias is the one that it stands for.
+        """
+        named = settings.group
+        target = alias_target(router, named)
+        if target is not None:
+            settings = replace(settings, group=target)
         with self._lock:
+            if target is not None:
+                self._aliases[named] = target
             found = self._groups.get(settings.group)
             if found is None:
                 if not self._groups:
                     atexit.register(self._end)
                 found = self._groups[settings.group] = Group(settings, router)
-                self._waiting.pop(settings.group, None)
+                self._waiting.pop(named, None)
                 return found
+            self._waiting.pop(named, None)
         differ = found.settings.differences(settings)
         if differ:
             log.warning(
@@ -66,25 +88,53 @@ class Groups:
                 self._waiting.setdefault(settings.group, settings)
 
     def get(self, name: object) -> Group | None:
-        """Return a group by its name, if it is there."""
-        return self._groups.get(name) if isinstance(name, str) else None
+        """Return a group by its name or an alias of it, if it is there."""
+        if not isinstance(name, str):
+            return None
+        found = self._groups.get(self._aliases.get(name, name))
+        if found is not None:
+            return found
+        for group in self.all():
+            if alias_target(group.router, name) == group.settings.group:
+                return group
+        return None
 
     def due(self, name: object) -> bool:
         """Tell whether a group was announced and is to be made now; after a failure that takes a while."""
-        return name in self._waiting and time.monotonic() >= self._again.get(str(name), 0.0)
+        announced = self.announced(name)
+        return announced is not None and time.monotonic() >= self._again.get(announced, 0.0)
+
+    def announced(self, name: object) -> str | None:
+        """Return under which name a group was announced: its own, or an alias of it."""
+        if not self._waiting or not isinstance(name, str):
+            return None
+        if name in self._waiting:
+            return name
+        router = _proxy_router()
+        found = [each for each in list(self._waiting) if router and alias_target(router, each) == name]
+        return found[0] if found else None
 
     def make(self, name: str) -> Group | None:
         """Make a group that was announced, with the router of the proxy that runs here."""
         with self._lock:
-            settings, router = self._waiting.get(name), _proxy_router()
-            if settings is None or router is None:
-                return self._groups.get(name)
+            announced, router = self.announced(name), _proxy_router()
+            if announced is None or router is None:
+                return self.get(name)
             try:
-                return self.first(settings, router)
+                return self.first(self._waiting[announced], router)
             except Exception:
-                log.exception("nothing is decided for the group %r; it is tried again in %g s", name, _AGAIN)
-                self._again[name] = time.monotonic() + _AGAIN
+                log.exception(
+                    "nothing is decided for the group %r; it is tried again in %g s", announced, _AGAIN
+                )
+                self._again[announced] = time.monotonic() + _AGAIN
                 return None
+
+    async def find(self, name: object) -> Group | None:
+        """Return a group by its name, made now if it was announced and is due."""
+        found = self.get(name)
+        if found is None and self.due(name):
+            found = await asyncio.to_thread(self.make, str(name))
+        return found
 
     def all(self) -> list[Group]:
         """Return all groups that there are."""
@@ -101,6 +151,7 @@ class Groups:
         """Take a group out."""
         with self._lock:
             self._waiting.pop(name, None)
+            name = self._aliases.pop(name, name)
             if len(self._groups) <= 1:
                 atexit.unregister(self._end)
             return self._groups.pop(name, None)
@@ -145,9 +196,7 @@ def seam() -> Any:
             parent_otel_span: Any = None,
         ) -> list[Any]:
             with _kept_out("finding the group"):
-                group = GROUPS.get(model)
-                if group is None and GROUPS.due(model):
-                    group = await asyncio.to_thread(GROUPS.make, model)
+                group = await GROUPS.find(model)
                 if group is not None and request_kwargs is not None:
                     with _kept_out("deciding", group):
                         return await group.filtered(healthy_deployments, request_kwargs, messages)
@@ -179,14 +228,30 @@ def seam() -> Any:
         ) -> dict[str, str] | None:
             found: dict[str, str] = {}
             with _kept_out("the header"):
-                found = _headers(data, litellm_call_info or {})
+                found = _headers(data, litellm_call_info or {}, response)
             return found or None
+
+        async def async_post_call_success_deployment_hook(
+            self, request_data: dict[str, Any], response: Any, call_type: Any
+        ) -> Any:
+            # Answers of `anthropic_messages` are dictionaries, to which LiteLLM adds no id of the call.
+            if isinstance(response, dict) and "litellm_call_id" in request_data:
+                hidden = response.setdefault("_hidden_params", {})
+                if isinstance(hidden, dict):
+                    hidden["litellm_call_id"] = request_data["litellm_call_id"]
+            return None
 
     return FrugalSeam()
 
 
 def _group_of(kwargs: Mapping[str, Any]) -> Group | None:
-    """Return the group that a callback is about: that of the request, also where another one has answered."""
+    """Return the group that a callback is about: that of the request, also where another one has answered.
+
+    The ticket of an attempt names it. What LiteLLM calls the group in the metadata may be an alias.
+    """
+    found = GROUPS.get(group_named_in(stamp_of(kwargs)))
+    if found is not None:
+        return found
     metadata = metadata_of(kwargs.get("litellm_params") or {})
     return GROUPS.get(metadata.get("model_group")) or GROUPS.get(metadata.get("original_model_group"))
 
@@ -207,14 +272,19 @@ def _failed(kwargs: Mapping[str, Any]) -> None:
                 group.settling.failed(kwargs)
 
 
-def _headers(data: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, str]:
-    group = GROUPS.get(metadata_of(data).get("model_group")) or GROUPS.get(data.get("model"))
-    if group is None:
+def _headers(data: Mapping[str, Any], info: Mapping[str, Any], response: Any) -> dict[str, str]:
+    """Return the headers of an answer; none where no decision led to it, as in an answer of the cache."""
+    if was_cached(response):
         return {}
     call = data.get("litellm_call_id")
-    told = {HEADER: group.ticket_of(call, info.get("model_id")), REASON: group.why(call)}
-    plain = {name: value.encode("ascii", "replace").decode() for name, value in told.items() if value}
-    return plain if HEADER in plain else {}
+    attempts = [(attempt, group) for group in GROUPS.all() if (attempt := group.ledger.of_call(call))]
+    # A fallback from one group to another has attempts in both: the newer one has led to the answer.
+    for _, group in sorted(attempts, key=lambda each: each[0].since, reverse=True):
+        told = {HEADER: group.ticket_of(call, info.get("model_id")), REASON: group.why(call)}
+        plain = {name: value.encode("ascii", "replace").decode() for name, value in told.items() if value}
+        if HEADER in plain:
+            return plain
+    return {}
 
 
 class Strategy:
@@ -256,7 +326,7 @@ class Strategy:
     ) -> Any:
         """Return the deployment for a call."""
         call = {"messages": messages, "input": input, "specific_deployment": specific_deployment}
-        group = GROUPS.get(self._router.get_model_from_alias(model=model) or model)
+        group = GROUPS.get(alias_target(self._router, model) or model)
         if group is None or request_kwargs is None or specific_deployment:
             return self._own(model, call, request_kwargs)
         found = None
@@ -273,11 +343,10 @@ class Strategy:
 
     def _picked(self, group: Group, model: str, call: Mapping[str, Any], kwargs: dict[str, Any]) -> Any:
         """Return the deployment that is decided for; None where LiteLLM has none of ours left."""
-        from litellm.router_utils.cooldown_handlers import get_cooldown_deployments
         from litellm.types.router import RouterRateLimitError
 
-        deployments = self._router.get_model_list(model_name=group.settings.group) or []
-        resting = set(get_cooldown_deployments(litellm_router_instance=self._router, parent_otel_span=None))
+        deployments = deployments_of(self._router, group.settings.group)
+        resting = cooled_down(self._router)
         there = [each for each in deployments if id_of(each) not in resting]
         among = group.open_to(there, kwargs) if there else []
         failed = failed_before(kwargs)

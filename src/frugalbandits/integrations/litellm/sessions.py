@@ -27,6 +27,7 @@ from frugalbandits.integrations.litellm.backstage import log
 from frugalbandits.integrations.litellm.books import Book, LookingBook
 from frugalbandits.integrations.litellm.looking import by_numbers, looks_alike
 from frugalbandits.integrations.litellm.settings import Settings
+from frugalbandits.integrations.litellm.totals import SharedTotals
 
 __all__ = ["Sessions", "session_name"]
 
@@ -80,16 +81,33 @@ class Sessions:
             raise
 
     @property
-    def key(self) -> str | None:
-        """What all processes know that share these sessions; None: they are of this process alone."""
+    def keys(self) -> tuple[str | None, tuple[str, ...]]:
+        """The key that signs tickets (None: a random one of this process), and more that are accepted."""
+        given = self.settings.ticket_keys
         if self.settings.service_url is not None:
-            token = self.settings.token or os.environ.get("FRUGALBANDITS_TOKEN", "")
-            return f"{self.settings.service_url}\n{token}"
+            token = self.settings.token or os.environ.get("FRUGALBANDITS_TOKEN")
+            # Without a token, this could be guessed.
+            known = (f"{self.settings.service_url}\n{token}",) if token else ()
+            if not given and not known:
+                log.warning(
+                    "the group %r has no ticket_key and no token: only this process takes feedback by the "
+                    "ids that it hands out, and not after a restart",
+                    self.settings.group,
+                )
+        elif self._store is not None:
+            from frugalbandits.stores.following import secret_of
+
+            known = (secret_of(self._store).hex(),)
+        else:
+            known = ()
+        all_keys = (*given, *known)
+        return (all_keys[0], all_keys[1:]) if all_keys else (None, ())
+
+    def shared_totals(self) -> SharedTotals | None:
+        """Return where all processes that share the store count their calls; None without a store."""
         if self._store is None:
             return None
-        from frugalbandits.stores.following import secret_of
-
-        return secret_of(self._store).hex()
+        return SharedTotals(self._store, session_name(self.settings.name, None))
 
     @property
     def segments(self) -> list[str]:
@@ -160,7 +178,8 @@ class Sessions:
             session, before = self._in_store(name, costs)
         else:
             session, before = self._kind(costs, **self._terms), False
-        book = (LookingBook if self._looks else Book)(session, self.slow_to_tell)
+        remote = settings.service_url is not None
+        book = (LookingBook if self._looks else Book)(session, self.slow_to_tell, remote, self._store)
         if before or (self._looks and self.slow_to_tell):
             try:
                 self._go_on(book, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from frugalbandits.integrations.litellm.pricing import check_costs, check_tokens
 __all__ = ["DAY", "Settings", "made_settings"]
 
 DAY = 86_400.0  # seconds
+_SHORTEST_KEY = 16  # characters
 _FAILURES = ("forget", "zero")
 
 Reader = str | Callable[[Mapping[str, Any]], Any] | None
@@ -53,6 +54,7 @@ class Settings:
     name: str
     store: Any = field(repr=False)
     token: str | None = field(repr=False)
+    ticket_keys: tuple[str, ...] = field(repr=False)
 
     def differences(self, other: Settings) -> list[str]:
         """Return the names of settings in which two differ; functions and open stores cannot be compared."""
@@ -100,6 +102,7 @@ def made_settings(
             raise InputError(f"{name} must be a whole number from 0 to 10,000, but it is {value!r}")
     if more["store"] is not None and more["service_url"] is not None:
         raise InputError("store and service_url exclude each other: the service has a store of its own")
+    ticket_keys = _check_keys(more.pop("ticket_key"), more["store"], more["service_url"])
     check_looking(more)
     if quality is None and alpha is None:
         raise InputError("say what is good enough: quality='relative-to-best:0.05', or alpha=0.05")
@@ -116,6 +119,7 @@ def made_settings(
             "shadow": check_flag("shadow", more["shadow"]),
             "learn_costs": check_flag("learn_costs", more["learn_costs"]),
             "name": more["name"] or group,
+            "ticket_keys": ticket_keys,
         },
     )
 
@@ -123,3 +127,20 @@ def made_settings(
 def _check_reader(name: str, reader: Any) -> None:
     if reader is not None and not isinstance(reader, str) and not callable(reader):
         raise InputError(f"{name} must be a key of the metadata or a function of it, but it is {reader!r}")
+
+
+def _check_keys(given: Any, store: Any, service_url: Any) -> tuple[str, ...]:
+    """Return the keys of tickets: the first signs, and all of them are accepted."""
+    if given is None:
+        return ()
+    keys = [given] if isinstance(given, str) else given
+    fits = isinstance(keys, Sequence) and len(keys) > 0
+    if not fits or not all(isinstance(key, str) and len(key) >= _SHORTEST_KEY for key in keys):
+        raise InputError(
+            f"ticket_key must be a text of {_SHORTEST_KEY} characters or more, or a list of such texts, the "
+            "newest first"
+        )
+    if store is None and service_url is None:
+        # Decisions in memory are numbered anew after a restart: an old id would name another decision.
+        raise InputError("ticket_key needs a store or a service_url: sessions in memory end with the process")
+    return tuple(keys)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from frugalbandits.integrations.litellm.judges import Request
 from frugalbandits.integrations.litellm.ledger import Attempt
 from frugalbandits.integrations.litellm.looking import Asked, messages_in
-from frugalbandits.integrations.litellm.options import metadata_of, stamp_of
+from frugalbandits.integrations.litellm.options import metadata_of, stamp_of, was_cached
 from frugalbandits.integrations.litellm.tickets import Ticket
 
 if TYPE_CHECKING:
@@ -51,15 +51,40 @@ class Settling:
         """Take in that there is an answer, and that all of it has come."""
         group, text = self._group, stamp_of(kwargs)
         answer = self._answer(kwargs, response)
+        if answer.cached:
+            self._from_cache(text)
+            return
         if text is None:
             self._unguided(answer)
             return
         attempt = group.ledger.close(text)
         if attempt is None:
             return  # settled before, or expired
+        answer = answer._replace(messages=messages_in(None, kwargs, attempt.system))
         if answer.option is not None:
             group.remember(attempt, answer.option)
         if not group.backstage.submit(lambda: self._settle(attempt, answer)):
+            group.ledger.count("dropped: too much to do")
+
+    def _from_cache(self, text: str | None) -> None:
+        """Forget the decision of an answer that came from LiteLLM's cache.
+
+        Its entries are of the whole group, so another model may have written the answer: it says nothing of
+        the one that was decided for. It cost nothing, and was counted when it was written.
+        """
+        group = self._group
+        attempt = None if text is None else group.ledger.close(text)
+        if text is None:
+            group.ledger.count("cached")
+        if attempt is None:
+            return
+        group.ledger.from_cache(attempt.ticket.option)
+
+        async def job() -> None:
+            with group.trouble.kept_out("forgetting", attempt.text):
+                await self._do(group.sessions.of(attempt.ticket.segment).forget, attempt.ticket, False)
+
+        if not group.backstage.submit(job):
             group.ledger.count("dropped: too much to do")
 
     def failed(self, kwargs: Mapping[str, Any]) -> None:
@@ -77,7 +102,7 @@ class Settling:
         group = self._group
         if group.ledger.close(attempt.text) is not None:
             group.ledger.count("withdrawn")
-            group.sessions.of(attempt.ticket.segment).forget(attempt.ticket)
+            group.sessions.of(attempt.ticket.segment).forget(attempt.ticket, used=False)
 
     async def _give_up(self, attempt: Attempt, option: str | None, error: object) -> None:
         group, ticket = self._group, attempt.ticket
@@ -92,7 +117,7 @@ class Settling:
                 await self._do(book.tell, ticket, 0.0)
                 group.ledger.judged(ticket.option, 0.0)
             else:
-                await self._do(book.forget, ticket)
+                await self._do(book.forget, ticket, False)
 
     async def _settle(self, attempt: Attempt, answer: Answer) -> None:
         group = self._group
@@ -103,7 +128,7 @@ class Settling:
             # Another option has answered than the one that was decided for.
             group.ledger.count("not followed")
             with group.trouble.kept_out("forgetting", attempt.text):
-                await self._do(book.forget, attempt.ticket)
+                await self._do(book.forget, attempt.ticket, False)
             if option not in group.sessions.costs:
                 group.ledger.pay(elsewhere=answer.cost or 0.0)
                 return
@@ -114,8 +139,6 @@ class Settling:
         group = self._group
         text = group.signer.write(ticket)
         group.ledger.answered(ticket.option, answer.cost)
-        if answer.cached:
-            group.ledger.count("cached")
         if answer.cost is not None:
             with group.trouble.kept_out("bill", text):
                 await self._do(group.sessions.of(ticket.segment).tell, ticket, None, answer.cost)
@@ -150,7 +173,7 @@ class Settling:
         # Metadata may be shared by several requests, so it is the last to ask.
         named = info.get("frugal_option") or metadata.get("deployment")
         option = self._group.ids.get(str(info.get("id"))) or named
-        cached = bool(kwargs.get("cache_hit"))
+        cached = bool(kwargs.get("cache_hit")) or was_cached(response)
         bill = self._bill(option, kwargs.get("response_cost"))
         return Answer(option, bill, cached, messages_in(None, kwargs), metadata, response)
 

@@ -1,8 +1,9 @@
 """Ids that are handed out with an answer, and that feedback comes back with.
 
 A ticket says which group, segment and option an answer is of, and which decision it was, if it was one. It is
-signed, so whoever may send feedback can only send it for answers that were given. Processes that share a
-service or a store share the key, so any of them takes feedback for any ticket, after a restart too.
+signed, so a client can only send feedback on answers that were given. The key is random and kept in the store
+of the sessions, or it is given as a setting (`ticket_key`); so each process that shares the sessions takes
+feedback for any ticket, after a restart too. Sessions in memory have a random key of their process.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import hashlib
 import hmac
 import json
 import secrets
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from frugalbandits.errors import UnknownDecision
 
-__all__ = ["Signer", "Ticket"]
+__all__ = ["Signer", "Ticket", "group_named_in"]
 
 _BYTES = 12  # of the signature: forging one takes 2**95 tries on average
 
@@ -44,7 +46,9 @@ class Signer:
     Parameters
     ----------
     key
-        What all processes know that share sessions; None: tickets are for this process alone.
+        A secret of all processes that share sessions; None: a random one, for this process alone.
+    older
+        Secrets that signed tickets before: their tickets are still read.
 
     Examples
     --------
@@ -57,27 +61,63 @@ class Signer:
     frugalbandits.errors.UnknownDecision: no answer was given out with the id 'nonsense'
     """
 
-    def __init__(self, key: str | None) -> None:
-        self._key = secrets.token_bytes(32) if key is None else hashlib.sha256(key.encode()).digest()
+    def __init__(self, key: str | None, older: Sequence[str] = ()) -> None:
+        self._keys = [
+            secrets.token_bytes(32) if key is None else _digest(key),
+            *(_digest(each) for each in older),
+        ]
 
     def write(self, ticket: Ticket) -> str:
         """Return a ticket as text."""
         body = _packed(json.dumps(ticket, separators=(",", ":")).encode())
-        return f"{body}.{self._signature(body)}"
+        return f"{body}.{_signature(self._keys[0], body)}"
 
     def read(self, text: object) -> Ticket:
         """Return the ticket that a text is; raise `UnknownDecision` where it is none of ours."""
         body, dot, signature = text.partition(".") if isinstance(text, str) else ("", "", "")
-        if not dot or not hmac.compare_digest(signature.encode(), self._signature(body).encode()):
+        given = signature.encode(errors="surrogatepass")
+        # All keys are compared, so that the time taken does not tell which one fits.
+        fits = [hmac.compare_digest(given, _signature(key, body).encode()) for key in self._keys]
+        if not dot or not any(fits):
             raise UnknownDecision(f"no answer was given out with the id {_short(text)}")
         try:
-            return Ticket(*json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))))
+            return _unpacked(body)
         except (ValueError, TypeError, binascii.Error) as error:
             # Signed by us, so it is of another release.
             raise UnknownDecision(f"the id {_short(text)} cannot be read: {error}") from error
 
-    def _signature(self, body: str) -> str:
-        return _packed(hmac.digest(self._key, body.encode(), "sha256")[:_BYTES])
+
+def group_named_in(text: object) -> str | None:
+    """Return the group that a ticket names, without a check of its signature; None where it is no ticket.
+
+    This only says whose key to check the ticket with.
+
+    Examples
+    --------
+    >>> group_named_in(Signer(None).write(Ticket("chat", None, "small", 17, "x")))
+    'chat'
+    >>> group_named_in("nonsense") is None
+    True
+    """
+    if not isinstance(text, str):
+        return None
+    try:
+        found = _unpacked(text.partition(".")[0]).group
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
+
+
+def _signature(key: bytes, body: str) -> str:
+    return _packed(hmac.digest(key, body.encode(errors="surrogatepass"), "sha256")[:_BYTES])
+
+
+def _unpacked(body: str) -> Ticket:
+    return Ticket(*json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))))
 
 
 def _packed(data: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, extra_needed
 from frugalbandits.lab.logs.scan import Scan
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def read_log(
     A row without a reward was not judged: it counts for costs alone, and an option may have no reward. An
     error names the row, counted from 1 without a header: in .ndjson it is the line.
     """
-    import polars as pl
+    with extra_needed("a log of decisions"):
+        import polars as pl
 
     scan = Scan(path, format)
     prices = [] if cost is None else [cost]

@@ -46,7 +46,7 @@ class Scan:
         source: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Mapping[str, Any],
         format: str = "auto",
     ):
-        with extra_needed("a log"):
+        with extra_needed("a log of decisions"):
             import polars as pl
 
         self.name = repr(str(source)) if isinstance(source, str | os.PathLike) else "the log"

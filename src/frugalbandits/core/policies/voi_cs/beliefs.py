@@ -26,7 +26,9 @@ __all__ = [
     "Beliefs",
     "expect",
     "expected_gap",
+    "phi",
     "root_for_judge",
+    "root_for_level",
     "weigh",
 ]
 

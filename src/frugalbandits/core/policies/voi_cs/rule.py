@@ -7,7 +7,9 @@
   tells most for its regret. The question with the most worth for its price is asked, if that is above 1.
 - *Caution.* A cheaper arm that bad luck ruled out is a loss at every pull, and nothing tells of it. So the
   chance that it is good enough counts more than once where a mistake would be large beside all that was
-  spent on questions: 10 n_b (c_b - c_k) / spent times, at least once and at most 100 times.
+  spent on questions: 10 n_b (c_b - c_k) / spent times, at least once and at most 100 times. Under a fixed
+  level the same holds for a leader that looks good enough: with what it lacks if it is not in place of
+  c_b - c_k.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import math
 from typing import Any, NamedTuple
 
 from frugalbandits.core.jit import inlined, inner
+from frugalbandits.core.likelihood import TINY
 from frugalbandits.core.policies.looking import floats, wholes
 from frugalbandits.core.policies.voi_cs.beliefs import (
     NOTHING,
@@ -24,7 +27,9 @@ from frugalbandits.core.policies.voi_cs.beliefs import (
     Beliefs,
     expect,
     expected_gap,
+    phi,
     root_for_judge,
+    root_for_level,
     weigh,
 )
 
@@ -43,6 +48,7 @@ SERVES = 0.3  # the share of the pulls to come that it serves to be sure: that t
 HALF = math.sqrt(0.5)  # by so much doubt moves when twice as much is known
 CAUTION = 10.0  # how many times a loss counts that is as large as all that was spent
 MOST = 100.0  # and how many times at most
+LUCKY = 1e-3  # a leader with a root above this looks good enough, and may do so by luck
 
 
 class Choice(NamedTuple):
@@ -106,18 +112,17 @@ def ask_of_arms(
     leader: int,
     looks: int,
     handed: Any,
-    whole: Any,
     prices: Any,
     usable: Any,
     keep: float,
     base: float,
     judgement: float,
+    risk: float,
     beliefs: Any,
 ) -> Choice:
     """Return the question "is arm k good enough?" that is worth most for its price."""
     best = Choice(leader, LEADER, leader, beliefs.judge[leader], leader, 0.0, 0.0, 1.0)
     good, regret = beliefs.good, beliefs.regret
-    risk = CAUTION * (whole[leader] + 1.0) / spent_so_far(leader, whole, regret)
     for k in range(len(prices)):
         if k == leader or not usable[k] or good[k] >= 1 - 1e-9 or good[k] <= 1e-15:
             continue
@@ -142,6 +147,19 @@ def ask_of_arms(
     return best
 
 
+@inlined
+def saved_by_leaving(exact: float, other: float, spread: float) -> tuple[float, float]:
+    """Return what it would save a pull to know how much the leader lacks, when another choice loses `other`.
+
+    With twice as much known, doubt has moved a little; to be sure takes long and serves less. The second
+    value is what a pull of the leader loses on average if it lacks more than `other`.
+    """
+    u = exact + other / spread
+    gain = expected_gap(u / HALF, u / HALF, spread * HALF)
+    lack = expected_gap(u, u, spread)
+    return max(gain, SERVES * lack), lack / max(phi(-u), TINY)
+
+
 @inner
 def ask_for_judges(
     pulls: Any,
@@ -151,16 +169,23 @@ def ask_for_judges(
     usable: Any,
     judging: Any,
     keep: float,
+    level: float,
     base: float,
     judgement: float,
+    risk: float,
     beliefs: Any,
     best: Choice,
 ) -> Choice:
-    """Return the question "is the leader good enough for judge i?" that is worth most, if it beats `best`."""
+    """Return the question "is the leader good enough for judge i?" that is worth most, if it beats `best`.
+
+    Under a fixed level, the leader is good enough for a judge if it reaches the level or the judge's mean.
+    """
     leader = best.leader
     mean, var, z, regret, lack = beliefs.mean, beliefs.var, beliefs.z, beliefs.regret, beliefs.lack
     # "If the leader is not good enough, the judge is free": taken on trust only as far as it is likely.
     trust = math.exp(-0.5 * z[leader] * z[leader]) if z[leader] < 0 else 1.0
+    deviation = math.sqrt(var[leader])
+    at_level = root_for_level(level, pulls[leader], sums[leader]) if level >= 0 else 0.0
     share, paid, none, ahead = 0.0, 0.0, 1.0, NOTHING
     for i in range(len(prices)):
         spread = math.sqrt(var[leader] + keep * keep * var[i])
@@ -175,10 +200,14 @@ def ask_for_judges(
                 other = min(other, share * prices[i] - paid, rest - paid - (1.0 - share) * prices[i])
             else:
                 other = min(other, beliefs.before[len(prices)])
-            u = exact + other / spread
-            # With twice as much known, doubt has moved a little; to be sure takes long and serves less.
-            gain = expected_gap(u / HALF, u / HALF, spread * HALF)
-            gain = max(gain, SERVES * expected_gap(u, u, spread))
+            gain, loss = saved_by_leaving(exact, other, spread)
+            caution = 1.0
+            if level >= 0:
+                # The leader lacks no more than the level asks for, however good the judge is.
+                most, at_most = saved_by_leaving(at_level, other, deviation)
+                gain, loss = min(gain, most), min(loss, at_most)
+                if max(exact, at_level) > LUCKY:
+                    caution = min(max(risk * loss, 1.0), MOST)
             pulled = leader
             if usable[i] and judge_tells(beliefs, handed, keep, leader, i) >= 1 - SAME:
                 pulled = i
@@ -186,7 +215,7 @@ def ask_for_judges(
             if i > leader:
                 price = max(price, trust * (prices[i] - prices[leader]))
             price += EPS + judgement
-            worth = base * gain / ((handed[i] + 1.0) * price)
+            worth = base * caution * gain / ((handed[i] + 1.0) * price)
             if worth > best.worth * (1 + SAME):
                 best = Choice(pulled, FOR_JUDGE, leader, i, leader, gain, price, worth)
         if usable[i]:
@@ -258,9 +287,8 @@ def choose(
         if usable[k] and beliefs.mean[k] >= bar:
             looks = max(k, leader)
             break
-    choice = ask_of_arms(leader, looks, handed, whole, prices, usable, keep, base, judgement, beliefs)
-    if level < 0:
-        choice = ask_for_judges(
-            pulls, sums, handed, prices, usable, judging, keep, base, judgement, beliefs, choice
-        )
-    return choice
+    risk = CAUTION * (whole[leader] + 1.0) / spent_so_far(leader, whole, beliefs.regret)
+    choice = ask_of_arms(leader, looks, handed, prices, usable, keep, base, judgement, risk, beliefs)
+    return ask_for_judges(
+        pulls, sums, handed, prices, usable, judging, keep, level, base, judgement, risk, beliefs, choice
+    )
