@@ -22,6 +22,7 @@ import install
 import many_sessions
 import moving
 import online
+import pending
 import ratings
 import replay
 import service
@@ -42,6 +43,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "advise": advise.section,
     "service": service.section,
     "many-sessions": many_sessions.section,
+    "pending": pending.section,
     "install": install.section,
     "before": before.section,
     "replay": replay.section,
