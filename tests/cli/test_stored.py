@@ -81,7 +81,7 @@ def test_the_names_of_the_commands_of_the_lab() -> None:
         for command in app.registered_commands
     }
     there |= {group.name for group in app.registered_groups}
-    assert there == {*LAB, "serve", "token", "sessions"}
+    assert there == {*LAB, "serve", "token", "sessions", "backup", "restore"}
 
 
 WITHOUT = """

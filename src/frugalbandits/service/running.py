@@ -55,10 +55,11 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     listening = _bound(settings)
     with listening:
         stop = _Stop()
-        say(_line(settings, listening, address, is_open))
+        line = _line(settings, listening, address, is_open)
         if settings.workers == 1:
-            work(settings, listening, stop)
+            work(settings, listening, stop, lambda: say(line))
         else:
+            say(line)
             _supervise(settings, listening, stop)
 
 
@@ -106,8 +107,10 @@ def _line(settings: Settings, listening: socket.socket, address: str, is_open: b
     return f"frugal: listening on http://{host}:{port} ({address}, {count}, {doors})"
 
 
-def work(settings: Settings, listening: socket.socket, stop: _Stop) -> None:
-    """Serve in this process until a signal comes."""
+def work(
+    settings: Settings, listening: socket.socket, stop: _Stop, ready: Callable[[], None] | None = None
+) -> None:
+    """Serve in this process until a signal comes; `ready` is called when the store is open."""
     configure(settings.log_level)
     # Loading takes about a second, so it is done before the first request is read. It never compiles here.
     Session([1.0, 2.0], 0.1).load_machine_code()
@@ -127,6 +130,8 @@ def work(settings: Settings, listening: socket.socket, stop: _Stop) -> None:
         timeout_graceful_shutdown=GRACE,
         backlog=_BACKLOG,
     )
+    if ready is not None:
+        ready()
     stop.server = server = _Server(config)
     server.should_exit = stop.asked.is_set()
     server.run(sockets=[listening])

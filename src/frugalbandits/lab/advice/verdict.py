@@ -130,7 +130,8 @@ def _missed(learned: Expectation) -> str:
     quality, bar = (readable(round(value, 4)) for value in (learned.quality.middle, learned.bar))
     missing = readable(round(learned.missing, 4))
     if learned.quality.middle < learned.bar:
-        return f"quality would be {quality} where the bar is {bar}: {missing} too low"
+        short = readable(round(learned.bar - learned.quality.middle, 4))
+        return f"quality would be {quality} where the bar is {bar}: {short} too low"
     return (
         f"decisions would lack {missing} of good enough on average, though the mean quality, {quality}, is "
         f"above the bar of {bar}"
