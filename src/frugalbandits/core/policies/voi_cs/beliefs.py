@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from frugalbandits.core.jit import inlined, inner
+from frugalbandits.core.jit import inner
 from frugalbandits.core.policies.looking import floats, wholes
 from frugalbandits.core.policies.voi_cs.judges import DEPTH, Found, build_tree, group, strongest_judge
 from frugalbandits.core.policies.voi_cs.roots import (
@@ -75,15 +75,22 @@ def weigh(pulls: Any, sums: Any, judging: Any, keep: float, level: float, belief
             judges[count] = k
             count += 1
     if MANY <= arms == count:
-        weigh_by_tree(pulls, sums, keep, level, beliefs)
+        weigh_by_tree(pulls, sums, keep, beliefs)
     else:
-        weigh_by_pairs(pulls, sums, judges, count, keep, level, beliefs)
+        weigh_by_pairs(pulls, sums, judges, count, keep, beliefs)
+    if level >= 0:
+        for k in range(arms):
+            # As good as all others, or at the level: whichever is likelier.
+            exact = root_for_level(level, pulls[k], sums[k])
+            if exact >= beliefs.z[k] or beliefs.judge[k] < 0:
+                deviation = math.sqrt(var[k])
+                gap = expected_gap(exact, (mean[k] - level) / deviation, deviation)
+                beliefs.lack[k] = gap if beliefs.judge[k] < 0 else min(beliefs.lack[k], gap)
+                beliefs.z[k], beliefs.judge[k] = exact, -1
 
 
 @inner
-def weigh_by_pairs(
-    pulls: Any, sums: Any, judges: Any, count: int, keep: float, level: float, beliefs: Any
-) -> None:
+def weigh_by_pairs(pulls: Any, sums: Any, judges: Any, count: int, keep: float, beliefs: Any) -> None:
     """Set z_k, S_k and the strongest judge: compare each arm with the first `count` of `judges`."""
     arms = len(pulls)
     mean, var = beliefs.mean, beliefs.var
@@ -108,55 +115,28 @@ def weigh_by_pairs(
                     least, strongest = exact, i
                 if exact < SURE:
                     most = max(most, expected_gap(exact, near[i], spread[i]))
-        conclude(k, pulls, sums, level, beliefs, least, most, strongest)
+        beliefs.judge[k], beliefs.z[k], beliefs.lack[k] = strongest, least, most
 
 
 @inner
-def weigh_by_tree(pulls: Any, sums: Any, keep: float, level: float, beliefs: Any) -> None:
+def weigh_by_tree(pulls: Any, sums: Any, keep: float, beliefs: Any) -> None:
     """Do the same where all arms judge, and there are many (`judges`)."""
-    mean, var = beliefs.mean, beliefs.var
-    groups = group(pulls, sums, mean, var)
-    tree = build_tree(groups, pulls, sums, mean, var)
+    members, start, number = group(pulls, sums, beliefs.mean, beliefs.var)
+    tree, leaves = build_tree(members, start, number, pulls, sums, beliefs.mean, beliefs.var)
     stack = wholes(DEPTH)
     found = Found(0.0, -1, 0.0, 0.0, -1, -1, -1)
-    for place in range(groups.count):
-        begin, end = groups.start[place], groups.start[place + 1]
-        found = strongest_judge(place, groups, tree, keep, pulls, sums, mean, var, found, stack)
-        first, most, within = groups.members[begin], found.most, 1e9
-        if end - begin > 1:
-            # Arms of a group judge each other, and all have the same root for that.
-            spread = math.sqrt(var[first] + keep * keep * var[first])
-            near = (mean[first] - keep * mean[first]) / spread
-            if near <= found.low + MARGIN:
-                within = near
-                if -SURE < near < SURE:
-                    within = root_for_judge(keep, pulls[first], sums[first], pulls[first], sums[first])
-                if within < SURE:
-                    most = max(most, expected_gap(within, near, spread))
+    for place in range(number):
+        begin, end = start[place], start[place + 1]
+        found = strongest_judge(place, end - begin == 1, tree, leaves, keep, found, stack)
         for at in range(begin, end):
-            k = groups.members[at]
+            k = members[at]
             least, strongest = found.least, found.judge
-            if within < 1e9:
-                other = first if k != first else groups.members[begin + 1]
-                if within < least or (within == least and other < strongest):
-                    least, strongest = within, other
-            conclude(k, pulls, sums, level, beliefs, least, most, strongest)
-
-
-@inlined
-def conclude(
-    k: int, pulls: Any, sums: Any, level: float, beliefs: Any, least: float, most: float, strongest: int
-) -> None:
-    """Set what the judges say of an arm, or the fixed level where that is likelier reached."""
-    if level >= 0:
-        # As good as all others, or at the level: whichever is likelier.
-        exact = root_for_level(level, pulls[k], sums[k])
-        if exact >= least or strongest < 0:
-            deviation = math.sqrt(beliefs.var[k])
-            gap = expected_gap(exact, (beliefs.mean[k] - level) / deviation, deviation)
-            most = gap if strongest < 0 else min(most, gap)
-            least, strongest = exact, -1
-    beliefs.judge[k], beliefs.z[k], beliefs.lack[k] = strongest, least, most
+            if found.within < 1e9:
+                # Arms of a group judge each other, and all have the same root for that.
+                other = members[begin] if at > begin else members[begin + 1]
+                if found.within < least or (found.within == least and other < strongest):
+                    least, strongest = found.within, other
+            beliefs.judge[k], beliefs.z[k], beliefs.lack[k] = strongest, least, found.most
 
 
 @inner

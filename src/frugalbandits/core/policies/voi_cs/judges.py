@@ -26,58 +26,47 @@ from frugalbandits.core.jit import inlined, inner
 from frugalbandits.core.policies.looking import floats, ordered, wholes
 from frugalbandits.core.policies.voi_cs.roots import MARGIN, SURE, expected_gap, root_for_judge, shortfall
 
-__all__ = ["DEPTH", "Found", "Groups", "build_tree", "group", "strongest_judge"]
+__all__ = ["DEPTH", "Found", "build_tree", "group", "strongest_judge"]
 
 ROUNDING = 1e-12  # of a likelihood ratio, for each pull: a hundred times what rounding can do
 ABOVE = 1.0 + 1e-9  # the same for what an arm lacks, as a factor
 CELLS = 4095  # steps of the mean and of the deviation, by which groups are sorted
 WIDEST = 0.29  # no posterior of a mean deviates by more
-DEPTH = 64  # of the stack of a search: enough for 2^62 groups
+DEPTH = 64  # of the stack of a search: enough for 2^60 groups
 
-
-class Groups(NamedTuple):
-    """Arms with equal pulls and sums; group g has the arms members[start[g]], ..., members[start[g + 1] - 1].
-
-    Within a group, arms are in their own order.
-    """
-
-    count: int
-    members: Any
-    start: Any
-
-
-class Tree(NamedTuple):
-    """Ranges of the groups below each node. Node 1 is the root, node p has the children 2p and 2p + 1.
-
-    Group g is node leaves + g. Nodes without groups have a negative `mean`.
-    """
-
-    leaves: int
-    mean: Any  # the highest
-    widest: Any  # the largest variance
-    tightest: Any  # the smallest variance
-    most: Any  # pulls
-    fewest: Any
-    rate: Any  # the highest mean with half a pseudo-count
+# A tree is one list of numbers, because machine code for many lists takes long to make. Node 1 is the root,
+# node p has the children 2p and 2p + 1, and group g is the leaf leaves + g. Each node has these numbers:
+FIELDS = 8
+MEAN = 0  # the highest; negative where there is no group below
+LARGEST = 1  # variance
+SMALLEST = 2
+MOST = 3  # pulls
+FEWEST = 4
+RATE = 5  # the highest mean with half a pseudo-count
+SUM = 6  # of rewards; of a leaf only
+FIRST = 7  # arm of the group; of a leaf only
 
 
 class Found(NamedTuple):
     """What a search found, and the groups where it found it: a good start for the search of a similar arm."""
 
-    least: float  # signed root
+    least: float  # signed root for a judge of another group
     judge: int  # the first arm with that root, or -1
+    within: float  # signed root for a judge of the same group; 1e9 where that cannot be the least
     most: float  # what the arm lacks
-    low: float  # the least normal approximation
     nearest: int
     strongest: int
     widest: int
 
 
 @inner
-def group(pulls: Any, sums: Any, mean: Any, var: Any) -> Groups:
-    """Return arms with equal pulls and sums as groups, sorted so that neighbours are similar."""
+def group(pulls: Any, sums: Any, mean: Any, var: Any) -> tuple[Any, Any, int]:
+    """Return all arms, sorted so that neighbours are similar, where each group begins, and their number.
+
+    A group is arms with equal pulls and sums, in their own order.
+    """
     arms = len(pulls)
-    cells = wholes(arms)
+    cells = floats(arms)
     for k in range(arms):
         x = min(max(int(mean[k] * CELLS), 0), CELLS)
         y = min(max(int(math.sqrt(var[k]) / WIDEST * CELLS), 0), CELLS)
@@ -85,97 +74,83 @@ def group(pulls: Any, sums: Any, mean: Any, var: Any) -> Groups:
         while bit > 0:  # the bits of both in turn: cells with close numbers are close
             cell = 4 * cell + 2 * ((x // bit) % 2) + (y // bit) % 2
             bit //= 2
-        cells[k] = cell
+        cells[k] = float(cell)
     members = ordered(cells, pulls, sums)
     start = wholes(arms + 1)
-    count = 0
+    number = 0
     for place in range(arms):
         k, last = members[place], members[max(place - 1, 0)]
         if place == 0 or pulls[k] != pulls[last] or sums[k] != sums[last]:
-            start[count] = place
-            count += 1
-    start[count] = arms
-    return Groups(count, members, start)
+            start[number] = place
+            number += 1
+    start[number] = arms
+    return members, start, number
 
 
 @inner
-def build_tree(groups: Any, pulls: Any, sums: Any, mean: Any, var: Any) -> Tree:
-    """Return the ranges of the groups below each node."""
+def build_tree(
+    members: Any, start: Any, number: int, pulls: Any, sums: Any, mean: Any, var: Any
+) -> tuple[Any, int]:
+    """Return the ranges of the groups below each node, and how many leaves there are."""
     leaves = 1
-    while leaves < groups.count:
+    while leaves < number:
         leaves *= 2
-    size = 2 * leaves
-    tree = Tree(leaves, floats(size), floats(size), floats(size), floats(size), floats(size), floats(size))
-    for place in range(leaves):
-        node = leaves + place
-        if place < groups.count:
-            k = groups.members[groups.start[place]]
-            tree.mean[node], tree.widest[node], tree.tightest[node] = mean[k], var[k], var[k]
-            tree.most[node], tree.fewest[node] = pulls[k], pulls[k]
-            tree.rate[node] = (sums[k] + 0.5) / (pulls[k] + 1.0)
+    tree = floats(2 * leaves * FIELDS)
+    for node in range(leaves, 2 * leaves):
+        at = node * FIELDS
+        if node - leaves < number:
+            k = members[start[node - leaves]]
+            tree[at + MEAN] = mean[k]
+            tree[at + LARGEST], tree[at + SMALLEST] = var[k], var[k]
+            tree[at + MOST], tree[at + FEWEST] = pulls[k], pulls[k]
+            tree[at + RATE] = (sums[k] + 0.5) / (pulls[k] + 1.0)
+            tree[at + SUM], tree[at + FIRST] = sums[k], float(k)
         else:
-            tree.mean[node], tree.tightest[node], tree.fewest[node] = -1.0, 1.0, 1e300
+            tree[at + MEAN], tree[at + SMALLEST], tree[at + FEWEST] = -1.0, 1.0, 1e300
     for node in range(leaves - 1, 0, -1):
-        left, right = 2 * node, 2 * node + 1
-        tree.mean[node] = max(tree.mean[left], tree.mean[right])
-        tree.widest[node] = max(tree.widest[left], tree.widest[right])
-        tree.tightest[node] = min(tree.tightest[left], tree.tightest[right])
-        tree.most[node] = max(tree.most[left], tree.most[right])
-        tree.fewest[node] = min(tree.fewest[left], tree.fewest[right])
-        tree.rate[node] = max(tree.rate[left], tree.rate[right])
-    return tree
+        at, left = node * FIELDS, 2 * node * FIELDS
+        for field in range(SUM):
+            one, other = tree[left + field], tree[left + FIELDS + field]
+            least = field in (SMALLEST, FEWEST)
+            tree[at + field] = min(one, other) if least else max(one, other)
+    return tree, leaves
 
 
 @inlined
 def near_at_least(tree: Any, node: int, keep: float, mean: float, var: float) -> float:
     """Return the least that the normal approximation can be for a judge below a node; exact for a leaf."""
-    apart = mean - keep * tree.mean[node]
-    other = tree.widest[node] if apart >= 0 else tree.tightest[node]
+    apart = mean - keep * tree[node * FIELDS + MEAN]
+    other = tree[node * FIELDS + (LARGEST if apart >= 0 else SMALLEST)]
     return apart / math.sqrt(var + keep * keep * other)
-
-
-@inlined
-def root_at_least(tree: Any, node: int, keep: float, pulls: float, total: float) -> float:
-    """Return a value that no computed signed root for a judge below a node is below."""
-    rate = tree.rate[node]
-    judged = tree.fewest[node] if total + 0.5 >= keep * rate * (pulls + 1.0) else tree.most[node]
-    root = root_for_judge(keep, pulls, total, judged, rate * (judged + 1.0) - 0.5)
-    ratio = 0.5 * root * abs(root) - ROUNDING * (pulls + tree.most[node] + 3.0)
-    return math.sqrt(2.0 * ratio) if ratio >= 0 else -math.sqrt(-2.0 * ratio)
 
 
 @inner
 def lowest_near(
-    tree: Any, keep: float, mean: float, var: float, own: int, alone: bool, guess: int, stack: Any
+    tree: Any, leaves: int, keep: float, own: int, alone: bool, guess: int, stack: Any
 ) -> tuple[float, int]:
-    """Return the least normal approximation over all judges of an arm of group `own`, and its group."""
+    """Return the least normal approximation over all judges of an arm of group `own`, and whose it is."""
+    mean, var = tree[(leaves + own) * FIELDS + MEAN], tree[(leaves + own) * FIELDS + LARGEST]
     low, nearest = 1e9, -1
-    if not alone:
-        low, nearest = min(low, near_at_least(tree, tree.leaves + own, keep, mean, var)), own
-    if guess >= 0 and guess != own:
-        near = near_at_least(tree, tree.leaves + guess, keep, mean, var)
-        if near < low:
-            low, nearest = near, guess
-    stack[0], depth = 1, 1
+    stack[0], stack[1], stack[2], depth = 1, leaves + own, leaves + max(guess, 0), 3
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if tree.mean[node] < 0 or node == tree.leaves + own:
+        if tree[node * FIELDS + MEAN] < 0 or (alone and node == leaves + own):
             continue
         near = near_at_least(tree, node, keep, mean, var)
         if near < low:
-            if node >= tree.leaves:
-                low, nearest = near, node - tree.leaves
+            if node >= leaves:
+                low, nearest = near, node - leaves
             else:
+                # The child with the higher mean is looked at first.
                 left = 2 * node
-                # The child with the higher mean first: it is looked at last in, first out.
-                better = left if tree.mean[left] >= tree.mean[left + 1] else left + 1
-                stack[depth], stack[depth + 1] = 2 * left + 1 - better, better
+                swap = 1 if tree[left * FIELDS + MEAN] < tree[(left + 1) * FIELDS + MEAN] else 0
+                stack[depth], stack[depth + 1] = left + 1 - swap, left + swap
                 depth += 2
     return low, nearest
 
 
-@inlined
+@inner
 def matters(
     tree: Any,
     node: int,
@@ -190,77 +165,70 @@ def matters(
     most: float,
 ) -> bool:
     """Tell whether a judge below a node may have a root of `least` or less, or raise `most`."""
+    at = node * FIELDS
     if low <= -SURE - MARGIN or near >= SURE:
         bound = near  # no judge within the margin has another root than the normal approximation
     else:
-        bound = min(root_at_least(tree, node, keep, pulls, total), SURE)
+        rate = tree[at + RATE]
+        judged = tree[at + (FEWEST if total + 0.5 >= keep * rate * (pulls + 1.0) else MOST)]
+        root = root_for_judge(keep, pulls, total, judged, rate * (judged + 1.0) - 0.5)
+        ratio = 0.5 * root * abs(root) - ROUNDING * (pulls + tree[at + MOST] + 3.0)
+        bound = min(math.copysign(math.sqrt(2.0 * abs(ratio)), ratio), SURE)
         if near <= -SURE:
             bound = min(bound, near)
     if not bound > least:
         return True
     if bound >= SURE:
         return False
-    lacking = math.sqrt(var + keep * keep * tree.widest[node]) * shortfall(max(bound, -6.0))
+    lacking = math.sqrt(var + keep * keep * tree[at + LARGEST]) * shortfall(max(bound, -6.0))
     if bound <= -6.0:
-        lacking = max(lacking, keep * tree.mean[node] - mean)
+        lacking = max(lacking, keep * tree[at + MEAN] - mean)
     return not lacking * ABOVE < most
 
 
 @inner
 def strongest_judge(
-    own: int,
-    groups: Any,
-    tree: Any,
-    keep: float,
-    pulls: Any,
-    sums: Any,
-    mean: Any,
-    var: Any,
-    last: Any,
-    stack: Any,
+    own: int, alone: bool, tree: Any, leaves: int, keep: float, last: Found, stack: Any
 ) -> Found:
-    """Return what the judges outside of group `own` say of its arms; `last` was found for a similar group.
+    """Return what all judges say of an arm of group `own`; `last` was found for a similar group.
 
-    `low` counts judges of the group itself as well.
+    `alone` tells that the group has one arm, which does not judge itself.
     """
-    k = groups.members[groups.start[own]]
-    n, s, m, v = pulls[k], sums[k], mean[k], var[k]
-    alone = groups.start[own + 1] - groups.start[own] == 1
-    low, nearest = lowest_near(tree, keep, m, v, own, alone, last.nearest, stack)
-    limit = low + MARGIN
-    least, judge, most = 1e9, -1, 0.0
+    home = (leaves + own) * FIELDS
+    n, s, m, v = tree[home + MOST], tree[home + SUM], tree[home + MEAN], tree[home + LARGEST]
+    low, nearest = lowest_near(tree, leaves, keep, own, alone, last.nearest, stack)
+    least, judge, within, most = 1e9, -1, 1e9, 0.0
     strongest, widest = -1, -1
     # Good guesses are on top of the stack: with these, most nodes can be skipped.
-    stack[0], depth = 1, 1
-    guesses = (last.widest, last.strongest, nearest)
-    for guess in guesses:
-        if guess >= 0:
-            stack[depth] = tree.leaves + guess
-            depth += 1
+    stack[0], stack[1], stack[2] = 1, leaves + max(last.widest, 0), leaves + max(last.strongest, 0)
+    stack[3], stack[4], depth = leaves + own, leaves + max(nearest, 0), 5
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if tree.mean[node] < 0 or node == tree.leaves + own:
+        at = node * FIELDS
+        if tree[at + MEAN] < 0 or (alone and node == leaves + own):
             continue
         near = near_at_least(tree, node, keep, m, v)
-        if near > limit:
+        if near > low + MARGIN:
             continue
-        if node < tree.leaves:
-            if matters(tree, node, near, keep, n, s, m, v, low, least, most):
+        if node < leaves:
+            if matters(tree, node, near, keep, n, s, m, v, low, min(least, within), most):
                 stack[depth], stack[depth + 1] = 2 * node, 2 * node + 1
                 depth += 2
             continue
-        place = node - tree.leaves
-        if place in (strongest, widest):
-            continue  # a guess that was looked at
-        i = groups.members[groups.start[place]]
+        place = node - leaves
+        if place in (strongest, widest) or (place == own and within < 1e9):
+            continue  # it was a guess
         exact = near
         if -SURE < exact < SURE:
-            exact = root_for_judge(keep, n, s, pulls[i], sums[i])
-        if exact < least or (exact == least and i < judge):
-            least, judge, strongest = exact, i, place
+            exact = root_for_judge(keep, n, s, tree[at + MOST], tree[at + SUM])
+        arm = int(tree[at + FIRST])
+        if place == own:
+            within = exact
+        elif exact < least or (exact == least and arm < judge):
+            least, judge, strongest = exact, arm, place
         if exact < SURE:
-            gap = expected_gap(exact, near, math.sqrt(v + keep * keep * var[i]))
+            gap = expected_gap(exact, near, math.sqrt(v + keep * keep * tree[at + LARGEST]))
             if gap > most:
                 most, widest = gap, place
-    return Found(least, judge, most, low, nearest, strongest, widest)
+    return Found(least, judge, within, most, nearest, strongest, widest)
