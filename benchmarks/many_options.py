@@ -25,8 +25,8 @@ NEAR_LINEAR = 2.0
 TEXT = """\
 ## Many options
 
-Milliseconds of one compiled plan of VOI-CS, the median of the last {timed} plans in the first {decisions:,}
-decisions of a run, in brackets as a multiple of 20 options: {sizes} options, all feedback told at once. Means
+Milliseconds of one compiled plan of VOI-CS with {sizes} options, in brackets as a multiple of the
+first: the median of the last {timed} plans in {decisions:,} decisions, with all feedback told at once. Means
 are uniform in 0.3 to 0.9 and prices in 0 to 1. Continuous rewards have Beta laws, so no two options have
 equal sums. The last column is time per option, 1,000 options against 200: 1 is linear, 5 is quadratic. Goal:
 at most {goal:g}.
