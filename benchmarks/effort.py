@@ -24,6 +24,7 @@ class Effort:
     cell_seconds: float  # for a cell of the growth tables, after which no further run starts there
     horizons: tuple[int, ...]
     arms: tuple[int, ...]
+    planned: int  # decisions of a run with many options
     imports: int  # new processes per measurement of an import
     warm_starts: int  # new processes per measurement of a first use with a warm cache
     first_uses: tuple[tuple[str, str], ...]  # (what, policy)
@@ -49,6 +50,7 @@ FULL = Effort(
     cell_seconds=4.0,
     horizons=(10**4, 10**5, 10**6, 10**7, 10**8),
     arms=(2, 5, 10, 20, 50, 100, 200),
+    planned=5_000,
     imports=5,
     warm_starts=3,
     first_uses=(
@@ -83,6 +85,7 @@ QUICK = Effort(
     cell_seconds=0.1,
     horizons=(10**4, 10**5),
     arms=(2, 5, 10),
+    planned=500,
     imports=1,
     warm_starts=1,
     first_uses=(("simulate", "etc-cs"),),

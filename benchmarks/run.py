@@ -19,6 +19,7 @@ import before
 import bounds
 import growth
 import install
+import many_options
 import many_sessions
 import moving
 import online
@@ -37,6 +38,7 @@ SECTIONS: dict[str, Callable[[Effort], str]] = {
     "waiting": waiting.section,
     "moving": moving.section,
     "growth": growth.section,
+    "many-options": many_options.section,
     "startup": startup.section,
     "ratings": ratings.section,
     "bounds": bounds.section,

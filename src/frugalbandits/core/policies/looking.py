@@ -14,7 +14,7 @@ import numpy as np
 
 from frugalbandits.core.jit import inner, instead
 
-__all__ = ["decided", "flags", "floats", "hoped_costs", "learned_costs", "numbers", "wholes"]
+__all__ = ["decided", "flags", "floats", "hoped_costs", "learned_costs", "numbers", "ordered", "wholes"]
 
 
 def floats(count: int) -> Any:
@@ -59,6 +59,39 @@ def flags(count: int) -> Any:
 def flags_as_array(count: int) -> Any:
     """Return the same for compiled code."""
     return np.zeros(count, np.bool_)
+
+
+@inner
+def ordered(first: Any, second: Any, third: Any) -> Any:
+    """Return the places of values sorted by three keys; equal ones stay in their order (merge sort)."""
+    count = len(first)
+    order, merged = wholes(count), wholes(count)
+    for place in range(count):
+        order[place] = place
+    width = 1
+    while width < count:
+        for begin in range(0, count, 2 * width):
+            middle, end = min(begin + width, count), min(begin + 2 * width, count)
+            left, right = begin, middle
+            for place in range(begin, end):
+                take_left = right >= end
+                if left < middle and right < end:
+                    a, b = order[left], order[right]
+                    if first[a] != first[b]:
+                        take_left = first[a] < first[b]
+                    elif second[a] != second[b]:
+                        take_left = second[a] < second[b]
+                    else:
+                        take_left = third[a] <= third[b]
+                if take_left:
+                    merged[place] = order[left]
+                    left += 1
+                else:
+                    merged[place] = order[right]
+                    right += 1
+        order, merged = merged, order
+        width *= 2
+    return order
 
 
 @inner

@@ -15,63 +15,24 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from frugalbandits.core.jit import inlined, inner
-from frugalbandits.core.likelihood import TINY, divergence, nearest
-from frugalbandits.core.policies.looking import floats
+from frugalbandits.core.jit import inner
+from frugalbandits.core.policies.looking import floats, wholes
+from frugalbandits.core.policies.voi_cs.judges import DEPTH, Found, build_tree, group, strongest_judge
+from frugalbandits.core.policies.voi_cs.roots import (
+    MARGIN,
+    SURE,
+    expected_gap,
+    phi,
+    root_for_judge,
+    root_for_level,
+)
 
-__all__ = [
-    "NOTHING",
-    "SAME",
-    "SURE",
-    "Beliefs",
-    "expect",
-    "expected_gap",
-    "phi",
-    "root_for_judge",
-    "root_for_level",
-    "weigh",
-]
+__all__ = ["BLOCK", "NOTHING", "SAME", "Beliefs", "expect", "weigh"]
 
-MARGIN = 1.5  # judges whose z is within so much of the least are looked at exactly
 SAME = 1e-9  # ties must not hang on rounding
 NOTHING = 1e9  # more than any regret
-SURE = 7.0  # beyond so many standard deviations the normal approximation does
-ROOT_TWO = math.sqrt(2.0)
-DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
-
-
-@inlined
-def phi(z: float) -> float:
-    """Return the normal distribution function."""
-    return 0.5 * math.erfc(-z / ROOT_TWO)
-
-
-@inlined
-def shortfall(z: float) -> float:
-    """Return E (N(-z, 1))^+."""
-    if z > 8.0:
-        return math.exp(-0.5 * z * z) * DENSITY / (z * z)
-    return max(math.exp(-0.5 * z * z) * DENSITY - z * phi(-z), TINY)
-
-
-@inner
-def root_for_judge(keep: float, pulls: float, total: float, judged: float, reached: float) -> float:
-    """Return the signed root of twice the likelihood ratio for mu >= kappa mu_i, with half a pseudo-count.
-
-    `judged` and `reached` are the pulls and the sum of the judge i.
-    """
-    n, s, n_i, s_i = pulls + 1.0, total + 0.5, judged + 1.0, reached + 0.5
-    y, z = nearest(keep, n, s, n_i, s_i)
-    value = divergence(n, s, keep * y, (1.0 - keep) + keep * z) + divergence(n_i, s_i, y, z)
-    return math.sqrt(2.0 * value) if s * n_i >= keep * s_i * n else -math.sqrt(2.0 * value)
-
-
-@inner
-def root_for_level(level: float, pulls: float, total: float) -> float:
-    """Return the signed root of twice the likelihood ratio for mu >= level, with half a pseudo-count."""
-    n, s = pulls + 1.0, total + 0.5
-    value = math.sqrt(2.0 * divergence(n, s, level, 1.0 - level))
-    return value if s >= level * n else -value
+MANY = 64  # from so many arms on, judges are found in a tree
+BLOCK = 32  # so many arms in a row are passed over together
 
 
 class Beliefs(NamedTuple):
@@ -79,7 +40,8 @@ class Beliefs(NamedTuple):
 
     `share` and `paid` have one entry more: up to arm k, how likely one of the arms before is the target, and
     its expected price. `before` is the least expected regret of the usable arms before k, `after` the least
-    lack and price together of those from k on.
+    lack and price together of those from k on, `without` the same with the leader left out. `blocks` has the
+    least expected regret of the usable arms among each `BLOCK` in a row.
     """
 
     mean: Any
@@ -93,6 +55,8 @@ class Beliefs(NamedTuple):
     paid: Any
     before: Any
     after: Any
+    without: Any
+    blocks: Any
 
 
 @inner
@@ -103,21 +67,47 @@ def weigh(pulls: Any, sums: Any, judging: Any, keep: float, level: float, belief
     """
     arms = len(pulls)
     mean, var = beliefs.mean, beliefs.var
-    near, spread = floats(arms), floats(arms)
+    judges, count = wholes(arms), 0
     for k in range(arms):
         mean[k] = (1.0 + sums[k]) / (2.0 + pulls[k])
         var[k] = mean[k] * (1.0 - mean[k]) / (3.0 + pulls[k])
+        if judging[k]:
+            judges[count] = k
+            count += 1
+    if MANY <= arms == count:
+        weigh_by_tree(pulls, sums, keep, beliefs)
+    else:
+        weigh_by_pairs(pulls, sums, judges, count, keep, beliefs)
+    if level >= 0:
+        for k in range(arms):
+            # As good as all others, or at the level: whichever is likelier.
+            exact = root_for_level(level, pulls[k], sums[k])
+            if exact >= beliefs.z[k] or beliefs.judge[k] < 0:
+                deviation = math.sqrt(var[k])
+                gap = expected_gap(exact, (mean[k] - level) / deviation, deviation)
+                beliefs.lack[k] = gap if beliefs.judge[k] < 0 else min(beliefs.lack[k], gap)
+                beliefs.z[k], beliefs.judge[k] = exact, -1
+
+
+@inner
+def weigh_by_pairs(pulls: Any, sums: Any, judges: Any, count: int, keep: float, beliefs: Any) -> None:
+    """Set z_k, S_k and the strongest judge: compare each arm with the first `count` of `judges`."""
+    arms = len(pulls)
+    mean, var = beliefs.mean, beliefs.var
+    near, spread = floats(arms), floats(arms)
     for k in range(arms):
         low = 1e9
         mean_k, var_k = mean[k], var[k]
-        for i in range(arms):
-            if judging[i] and i != k:
+        for place in range(count):
+            i = judges[place]
+            if i != k:
                 spread[i] = math.sqrt(var_k + keep * keep * var[i])
                 near[i] = (mean_k - keep * mean[i]) / spread[i]
                 low = min(low, near[i])
         least, most, strongest = 1e9, 0.0, -1
-        for i in range(arms):
-            if judging[i] and i != k and near[i] <= low + MARGIN:
+        for place in range(count):
+            i = judges[place]
+            if i != k and near[i] <= low + MARGIN:
                 exact = near[i]
                 if -SURE < exact < SURE:
                     exact = root_for_judge(keep, pulls[k], sums[k], pulls[i], sums[i])
@@ -125,21 +115,28 @@ def weigh(pulls: Any, sums: Any, judging: Any, keep: float, level: float, belief
                     least, strongest = exact, i
                 if exact < SURE:
                     most = max(most, expected_gap(exact, near[i], spread[i]))
-        if level >= 0:
-            # As good as all others, or at the level: whichever is likelier.
-            exact = root_for_level(level, pulls[k], sums[k])
-            if exact >= least or strongest < 0:
-                deviation = math.sqrt(var_k)
-                gap = expected_gap(exact, (mean_k - level) / deviation, deviation)
-                most = gap if strongest < 0 else min(most, gap)
-                least, strongest = exact, -1
         beliefs.judge[k], beliefs.z[k], beliefs.lack[k] = strongest, least, most
 
 
-@inlined
-def expected_gap(exact: float, near: float, spread: float) -> float:
-    """Return how much is lacking on average, by the signed root, its normal approximation and the scale."""
-    return spread * shortfall(exact) if exact > -6.0 else -near * spread
+@inner
+def weigh_by_tree(pulls: Any, sums: Any, keep: float, beliefs: Any) -> None:
+    """Do the same where all arms judge, and there are many (`judges`)."""
+    members, start, number = group(pulls, sums, beliefs.mean, beliefs.var)
+    tree, leaves = build_tree(members, start, number, pulls, sums, beliefs.mean, beliefs.var)
+    stack = wholes(DEPTH)
+    found = Found(0.0, -1, 0.0, 0.0, -1, -1, -1)
+    for place in range(number):
+        begin, end = start[place], start[place + 1]
+        found = strongest_judge(place, end - begin == 1, tree, leaves, keep, found, stack)
+        for at in range(begin, end):
+            k = members[at]
+            least, strongest = found.least, found.judge
+            if found.within < 1e9:
+                # Arms of a group judge each other, and all have the same root for that.
+                other = members[begin] if at > begin else members[begin + 1]
+                if found.within < least or (found.within == least and other < strongest):
+                    least, strongest = found.within, other
+            beliefs.judge[k], beliefs.z[k], beliefs.lack[k] = strongest, least, found.most
 
 
 @inner
@@ -148,9 +145,10 @@ def expect(prices: Any, usable: Any, beliefs: Any) -> int:
     arms = len(prices)
     good, regret, lack = beliefs.good, beliefs.regret, beliefs.lack
     share, paid, before, after = beliefs.share, beliefs.paid, beliefs.before, beliefs.after
+    without, blocks = beliefs.without, beliefs.blocks
     none = 1.0
     leader = -1
-    before[0], after[arms] = NOTHING, NOTHING
+    before[0], after[arms], without[arms] = NOTHING, NOTHING, NOTHING
     for k in range(arms):
         good[k] = phi(beliefs.z[k]) if beliefs.z[k] > -30.0 else 0.0
         regret[k] = lack[k] + share[k] * prices[k] - paid[k]
@@ -160,8 +158,16 @@ def expect(prices: Any, usable: Any, beliefs: Any) -> int:
         paid[k + 1] = paid[k] + weight * prices[k]
         none -= weight
         before[k + 1] = min(before[k], regret[k]) if usable[k] else before[k]
+        if k % BLOCK == 0:
+            blocks[k // BLOCK] = math.inf
+        if usable[k]:
+            blocks[k // BLOCK] = min(blocks[k // BLOCK], regret[k])
         if usable[k] and (leader < 0 or regret[k] < regret[leader] - 1e-12):
             leader = k
     for k in range(arms - 1, -1, -1):
-        after[k] = min(after[k + 1], lack[k] + prices[k]) if usable[k] else after[k + 1]
+        after[k], without[k] = after[k + 1], without[k + 1]
+        if usable[k]:
+            after[k] = min(after[k], lack[k] + prices[k])
+            if k != leader:
+                without[k] = min(without[k], lack[k] + prices[k])
     return leader

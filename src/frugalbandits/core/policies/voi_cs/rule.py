@@ -20,18 +20,8 @@ from typing import Any, NamedTuple
 from frugalbandits.core.jit import inlined, inner
 from frugalbandits.core.likelihood import TINY
 from frugalbandits.core.policies.looking import floats, wholes
-from frugalbandits.core.policies.voi_cs.beliefs import (
-    NOTHING,
-    SAME,
-    SURE,
-    Beliefs,
-    expect,
-    expected_gap,
-    phi,
-    root_for_judge,
-    root_for_level,
-    weigh,
-)
+from frugalbandits.core.policies.voi_cs.beliefs import BLOCK, NOTHING, SAME, Beliefs, expect, weigh
+from frugalbandits.core.policies.voi_cs.roots import SURE, expected_gap, phi, root_for_judge, root_for_level
 
 __all__ = ["AGAIN", "CHEAPER", "DEARER", "FOR_JUDGE", "LEADER", "Choice", "choose"]
 
@@ -48,6 +38,7 @@ SERVES = 0.3  # the share of the pulls to come that it serves to be sure: that t
 HALF = math.sqrt(0.5)  # by so much doubt moves when twice as much is known
 CAUTION = 10.0  # how many times a loss counts that is as large as all that was spent
 MOST = 100.0  # and how many times at most
+ROUNDING = 2e-15  # of a sum of regrets, for each arm: several times what rounding can do
 LUCKY = 1e-3  # a leader with a root above this looks good enough, and may do so by luck
 
 
@@ -95,11 +86,19 @@ def saved_by(k: int, leader: int, looks: int, prices: Any, usable: Any, price: f
     if_so = min(if_so, beliefs.after[k + 1] - paid[k] - (1.0 - share[k]) * prices[k])
     up = 1.0 / (1.0 - good)
     if_not = min(least, lack[k] * up + share[k] * prices[k] - paid[k])
-    for j in range(k + 1, len(prices)):
-        if usable[j]:
-            shares = share[k] + (share[j] - share[k + 1]) * up
-            pays = paid[k] + (paid[j] - paid[k + 1]) * up
-            if_not = min(if_not, lack[j] + shares * prices[j] - pays)
+    # If k is not good enough, arm j loses at most what k costs less, times how likely k was the target.
+    arms = len(prices)
+    weight = share[k + 1] - share[k]
+    slack = ROUNDING * (arms + 16) * up * (1.0 + prices[arms - 1])
+    for block in range((k + 1) // BLOCK, (arms + BLOCK - 1) // BLOCK):
+        end = min((block + 1) * BLOCK, arms)
+        if beliefs.blocks[block] - weight * (prices[end - 1] - prices[k]) - slack > if_not:
+            continue
+        for j in range(max(k + 1, block * BLOCK), end):
+            if usable[j]:
+                shares = share[k] + (share[j] - share[k + 1]) * up
+                pays = paid[k] + (paid[j] - paid[k + 1]) * up
+                if_not = min(if_not, lack[j] + shares * prices[j] - pays)
     now = beliefs.regret[leader]
     gain = now - good * if_so - (1.0 - good) * if_not
     if k < looks:
@@ -196,7 +195,7 @@ def ask_for_judges(
             # The regret of the best other choice, if this judge is good enough.
             other = ahead
             if usable[i]:
-                rest = after_without(beliefs.after, lack, prices, usable, i + 1, leader)
+                rest = beliefs.without[i + 1]
                 other = min(other, share * prices[i] - paid, rest - paid - (1.0 - share) * prices[i])
             else:
                 other = min(other, beliefs.before[len(prices)])
@@ -227,18 +226,6 @@ def ask_for_judges(
                 paid += weight * prices[i]
                 none -= weight
     return best
-
-
-@inlined
-def after_without(after: Any, lack: Any, prices: Any, usable: Any, start: int, left_out: int) -> float:
-    """Return the least lack and price of the usable arms from `start` on, one of them left out."""
-    if left_out < start:
-        return after[start]
-    least = after[left_out + 1]
-    for j in range(start, left_out):
-        if usable[j]:
-            least = min(least, lack[j] + prices[j])
-    return least
 
 
 @inner
@@ -274,6 +261,8 @@ def choose(
         floats(arms + 1),
         floats(arms + 1),
         floats(arms + 1),
+        floats(arms + 1),
+        floats(arms // BLOCK + 1),
     )
     weigh(pulls, sums, judging, keep, level, beliefs)
     leader = expect(prices, usable, beliefs)
