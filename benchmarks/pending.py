@@ -23,8 +23,8 @@ TEXT = """\
 ## Pending decisions of a contextual session
 
 An SQLite store, 3 options, segments and 8 features. The same session with {few:,} and with {many:,} decisions
-without feedback: memory of the process beyond what it had at the start, the median `ask`, the median `tell` of
-the oldest decisions, and one snapshot. Ratios within this run.
+without feedback: memory of the process beyond what it had at the start, the median `ask`, the median `tell`
+of the oldest decisions, and one snapshot. Ratios within this run.
 """
 
 

@@ -34,6 +34,7 @@ __all__ = ["serve"]
 GRACE = 10  # seconds that requests have to end in
 _MARGIN = 3.0  # seconds beyond all that is waited for after which a process that should end is killed
 _FILES = 200  # that a worker has open beside its connections
+_LOAD = 5.0  # seconds that a server waits for its machine code before it answers
 _RESTART = 1.0  # seconds until a worker that died is started again
 _BACKLOG = 2_048
 
@@ -112,8 +113,7 @@ def work(
 ) -> None:
     """Serve in this process until a signal comes; `ready` is called when the store is open."""
     configure(settings.log_level)
-    # Loading takes about a second, so it is done before the first request is read. It never compiles here.
-    Session([1.0, 2.0], 0.1).load_machine_code()
+    _load_machine_code()
     app = create_app(open_store(settings.store), settings)
     config = uvicorn.Config(
         app,
@@ -135,6 +135,17 @@ def work(
     stop.server = server = _Server(config)
     server.should_exit = stop.asked.is_set()
     server.run(sockets=[listening])
+
+
+def _load_machine_code() -> None:
+    """Load the default policy's machine code before the first request is read; it never compiles here.
+
+    That takes about a second. Where another process compiles the same code it takes longer, and goes on
+    while the server answers.
+    """
+    load = threading.Thread(target=Session([1.0, 2.0], 0.1).load_machine_code, daemon=True)
+    load.start()
+    load.join(_LOAD)
 
 
 class _Server(uvicorn.Server):
