@@ -99,7 +99,7 @@ class Served:
             self._folder.cleanup()
             raise AssertionError(told)
         self.url = self.line.split()[3]
-        self.client = httpx.Client(base_url=self.url, timeout=20)
+        self.client = httpx.Client(base_url=self.url, timeout=60)
 
     def log(self) -> str:
         return self._errors.read_text()
