@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -30,24 +31,32 @@ def test_the_suite_ends_where_interrupts_are_ignored() -> None:
     assert "1 passed" in done.stdout
 
 
+class Item:
+    """What the order of tests looks at: a number, and the file; every `step`-th file has long tests."""
+
+    def __init__(self, number: int, step: int) -> None:
+        self.number, self.path = number, number // 3
+        self.long = step > 1 and self.path % step == 0
+
+    def get_closest_marker(self, name: str) -> object:
+        return "marked" if self.long and name == "slow" else None
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("step", [1, 2, 5])
-def test_both_halves_of_the_list_begin_with_long_tests(size: int, step: int) -> None:
+def test_workers_begin_with_long_tests_and_files_stay_together(
+    size: int, step: int, workers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from conftest import pytest_collection_modifyitems
 
-    class Item:
-        def __init__(self, number: int) -> None:
-            self.number, self.long = number, number % step == 0 and step > 1
-
-        def get_closest_marker(self, name: str) -> object:
-            return "marked" if self.long and name == "slow" else None
-
-    items = [Item(number) for number in range(size)]
-    given = sorted(items, key=lambda item: item.number)
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", workers)
+    items = [Item(number, step) for number in range(size)]
     pytest_collection_modifyitems(items)  # type: ignore[arg-type]
-    assert sorted(item.number for item in items) == [item.number for item in given]
-    long = sum(item.long for item in items)
-    if 1 < long <= size // 2:
-        assert items[0].long and items[size // 2].long
+    assert sorted(item.number for item in items) == list(range(size))
     short = [item.number for item in items if not item.long]
     assert short == sorted(short)
+    long = [item.path for item in items if item.long]
+    assert len(list(itertools.groupby(long))) == len(set(long))
+    if len(set(long)) > 1:
+        assert items[0].long and (workers == "1" or items[size // 2].long or size < 20)

@@ -36,7 +36,7 @@ def test_while_the_service_is_away_the_dearest_answers_and_that_is_told_later(as
         said = [record for record in caplog.records if "dearest option" in record.message]
         assert len(said) == 1
         ledger = house.frugal._group.ledger
-        until(lambda: ledger.options[LARGE].judged >= 5)
+        until(lambda: ledger.sums.options[LARGE].judged >= 5)
         report = house.frugal.report()
         assert report.counts["decided without the session"] == 5 and report.counts["explaining failed"] == 1
         server.start()
