@@ -107,6 +107,7 @@ class ContextualFolding(Telling, ContextualSession):
                 self._open.load(data["pending"])
             self._series = Series.loaded(data["series"], len(self._names))
             self._seen, self._log_now = int(data["seen"]), self._believed(float(data["now"]))
+            self._open.set_back(self._log_now)
             self._waiting.follow(self._clock() + 2 * AHEAD)
             self._seen_key = str(data.get("key", ""))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:

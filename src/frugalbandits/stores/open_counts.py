@@ -59,6 +59,11 @@ class OpenCounts:
             for slot in [each for each in self._open if each < ended]:
                 del self._open[slot]
 
+    def set_back(self, now: float) -> None:
+        """Let slots go on that ended only because a clock was ahead."""
+        if self._time_to_live is not None:
+            self._ended = min(self._ended, self._slot(now - self._time_to_live - self._grace))
+
     def dumped(self) -> dict[str, Any]:
         """Return the counts as plain values; `load` reads them."""
         return {"open": sorted([slot, count] for slot, count in self._open.items()), "ended": self._ended}
