@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import frugalbandits as fb
-from frugalbandits.core.session.delivered import quality_delivered
+from frugalbandits.core.session.delivered_quality import quality_delivered
 
 RUNS = 2_000
 

@@ -72,7 +72,7 @@ def test_a_service_that_is_away_when_a_router_starts(async_house, tmp_path):
             house.settled(2)
             told = house.frugal.explain()
             assert {each.name for each in told.options} == set(models)
-            assert told.decisions == 1 and not group.ledger.counts["deciding failed"]
+            assert told.decisions == 1 and not group.ledger.sums.counts["deciding failed"]
             house.frugal.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from frugalbandits.core.contract import QUERIES
 from frugalbandits.core.quality import AtLeast, RelativeTo
-from frugalbandits.core.session.delivered import quality_delivered
+from frugalbandits.core.session.delivered_quality import quality_delivered
 from frugalbandits.core.session.terms import ACTIVE, STANDINGS
 from frugalbandits.stores.contextual_folding import ContextualFolding
 from frugalbandits.stores.contextual_outlook import fall_backs, missing

@@ -9,7 +9,7 @@ import numpy as np
 
 from frugalbandits.core.contract import EVENTS, Policy, Question, Setting, copied
 from frugalbandits.core.quality import AtLeast, RelativeTo
-from frugalbandits.core.session.delivered import Delivered, quality_delivered
+from frugalbandits.core.session.delivered_quality import Delivered, quality_delivered
 from frugalbandits.core.session.explanation import ArmReport, Explanation
 from frugalbandits.core.session.history import Change
 from frugalbandits.core.session.mixing import Mixture, mixture_of

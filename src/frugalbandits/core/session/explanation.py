@@ -106,7 +106,7 @@ class Explanation:
         Where the average stands, for a policy that promises one.
     reached, reached_interval
         The mean quality of all decisions, by the rewards so far, and its 95% interval (see
-        `frugalbandits.core.session.delivered`). None before the first reward.
+        `frugalbandits.core.session.delivered_quality`). None before the first reward.
     hint
         What to do about decisions that stay pending, in words, or None.
     """
