@@ -16,6 +16,7 @@ from pathlib import Path
 
 import grimp
 import pytest
+from packaging.requirements import Requirement
 
 import frugalbandits as fb
 import pythons
@@ -196,8 +197,9 @@ def test_the_wheel_needs_numpy_alone(metadata):
 
 
 def words(requirement):
-    """Return the parts of a requirement; a build may write its extras in another order."""
-    return sorted(re.findall(r"[\w.>=-]+", requirement))
+    """Return a requirement in parts: tools write them in another order."""
+    found = Requirement(requirement)
+    return found.name, sorted(found.extras), sorted(map(str, found.specifier))
 
 
 def test_the_wheel_names_the_command_and_the_version(wheel, metadata):
