@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import frugalbandits as fb
-from frugalbandits.stores import keeping, open_store
+from frugalbandits.stores import keeping, open_session, open_store
 from frugalbandits.stores.following import SERVER
 from frugalbandits.stores.session import StoredSession
 
@@ -68,7 +68,11 @@ class Shared(RuleBasedStateMachine):
         self.workers = [self.join() for _ in range(3)]
 
     def join(self):
-        return fb.Session(**self.settings, store=self.store, name="shop")
+        """Open the session with the price list of today; a list needs two options."""
+        today = {name: price for name, price in self.prices.items() if name not in self.retired}
+        if len(today) < 2:
+            return open_session(self.store, "shop")
+        return fb.Session(**{**self.settings, "costs": today}, store=self.store, name="shop")
 
     def teardown(self):
         for worker in getattr(self, "workers", ()):

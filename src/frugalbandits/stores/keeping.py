@@ -283,6 +283,9 @@ class Keeper:
         news = store.news({**self._others, **followed}, timeout)
         # What is heard of a session that nobody has open, or that is broken, is heard once.
         self._others.update((name, newest) for name, newest in news.items() if name not in followed)
+        # Some may have been detached while this waited.
+        attached = {id(each) for each in self._all()}
+        sessions = [each for each in sessions if id(each) in attached]
         broken = self.troubles()
         again = [each for each in sessions if each.name in broken and each.name not in resting]
         working = [each for each in sessions if each.name not in broken]

@@ -219,7 +219,7 @@ def advise(
     >>> advice = advise({"small": 0.2, "large": 3.0}, volume=500, alpha=0.1, guesses={"large": 0.9},
     ...                 policies=["etc-cs"], runs=40)
     >>> advice.verdict.kind, advice.standings[0].source
-    ('worth it', 'nothing known')
+    ('misses your bar', 'nothing known')
     """
     case = case_of(
         costs,
