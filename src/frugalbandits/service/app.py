@@ -96,7 +96,7 @@ class Service:
         return holder
 
     async def refresh(self) -> None:
-        """Read which tokens are new; one at a time, and whoever comes meanwhile waits for the same."""
+        """Read which tokens are new; callers that come during a read wait for that one."""
         if self._refreshing is None:
             self._refreshing = self.hub.begin(self.access.refresh)
             self._refreshing.add_done_callback(self._refreshed)
@@ -154,7 +154,7 @@ class Service:
 
 
 def _check_local(headers: dict[bytes, bytes]) -> None:
-    """Refuse whoever is not on this machine: a proxy's clients, and a browser that another site sent here."""
+    """Refuse requests of a proxy, and those that another site made a browser send."""
     passed_on = [name for name in headers if name in _FORWARDED or name.startswith(b"x-forwarded-")]
     if passed_on:
         header = passed_on[0][:100].decode("latin-1")

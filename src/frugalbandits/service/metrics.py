@@ -143,7 +143,7 @@ class Metrics:
         found.inc()
 
     def _labels(self, session: str, option: str) -> tuple[str, str]:
-        """Return the names under which an option is counted, of which there are not too many."""
+        """Return the names under which an option is counted; their number is limited."""
         label = self._label(session)
         if label == OTHER:
             return OTHER, OTHER

@@ -174,5 +174,5 @@ def _too_large() -> Problem:
 
 
 def patient_for(seconds: float, connections: int) -> type[asyncio.Protocol]:
-    """Return the protocol of connections that wait so long for a head, of which there are so many at most."""
+    """Return the protocol of connections: seconds that a head may take, and how many there may be."""
     return type("Patient", (_Patient,), {"patience": seconds, "most": connections, "idle": {}})

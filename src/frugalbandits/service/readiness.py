@@ -12,7 +12,7 @@ from frugalbandits.service.store_threads import answered_within
 __all__ = ["Readiness"]
 
 _PATIENCE = 2.0  # seconds that the store may take
-_FRESH = 0.5  # seconds for which a result is given again: whoever comes may ask, and each probe is a commit
+_FRESH = 0.5  # seconds for which a result is reused: anybody may send a probe, and each one is a commit
 
 
 class Readiness:

@@ -104,7 +104,7 @@ def _add_rows(
             rest.append(call)
     models = {call["option"] for call in rest}
     if len(models) > 1:
-        made.left_out["traces that used several models, of which a score says nothing alone"] += 1
+        made.left_out["traces that used several models, so that a score belongs to none of them"] += 1
     elif rest:
         made.rows.append(_row(scores, rest, of_trace, outer))
 
