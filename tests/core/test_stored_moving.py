@@ -175,4 +175,6 @@ def test_sessions_of_a_moving_world_are_read_for_ever(path):
 
 
 def test_policies_of_a_moving_world_have_golden_states():
-    assert {path.stem for path in GOLDEN.glob("moving-v5-*.json")} == {"moving-v5-cof", "moving-v5-voi-cs"}
+    for version in (5, 6):
+        stored = {path.stem for path in GOLDEN.glob(f"moving-v{version}-*.json")}
+        assert stored == {f"moving-v{version}-cof", f"moving-v{version}-voi-cs"}

@@ -30,16 +30,30 @@ _SEEN: Ranges = {
 }
 
 
-def dump_arrays(state: Any) -> dict[str, Any]:
-    """Return the arrays of a state, by name, nested as the named tuples are."""
+def dump_arrays(state: Any, short_rows: bool = False) -> dict[str, Any]:
+    """Return the arrays of a state, by name, nested as the named tuples are.
+
+    With `short_rows`, the zeros at the ends of rows are left out: those of blocks that are not in use yet
+    are most of a new session.
+    """
     found: dict[str, Any] = {}
     for name, value in state._asdict().items():
         if isinstance(value, np.ndarray):
             fields = value.dtype.names
-            found[name] = {field: value[field].tolist() for field in fields} if fields else value.tolist()
+            if fields:
+                found[name] = {field: value[field].tolist() for field in fields}
+            else:
+                found[name] = _short_rows(value) if short_rows and value.ndim == 2 else value.tolist()
         elif hasattr(value, "_asdict"):
-            found[name] = dump_arrays(value)
+            found[name] = dump_arrays(value, short_rows)
     return found
+
+
+def _short_rows(array: NDArray[Any]) -> list[list[Any]]:
+    """Return the rows of an array without the zeros at their ends."""
+    is_kept = (array != 0) | np.signbit(array)  # -0.0 stays
+    ends = np.max(is_kept * np.arange(1, array.shape[1] + 1), axis=1, initial=0)
+    return [row[:end].tolist() for row, end in zip(array, ends, strict=True)]
 
 
 def load_arrays(state: Any, data: Any, policy: Policy, setting: Setting, version: int) -> None:
@@ -94,6 +108,9 @@ def _fill_array(array: NDArray[Any], values: Any, path: str, ranges: Ranges) -> 
         if not all(isinstance(row, list) for row in values):
             broken(f"{path!r} of the state has an entry that is no list")
         entries = [value for row in values for value in row]
+        # Rows may end early, since version 6: what is missing is zero.
+        width = array.shape[1]
+        values = [row if len(row) >= width else row + [0] * (width - len(row)) for row in values]
     # JSON has these types alone, so there is nothing derived from them.
     kinds = {bool} if array.dtype == np.bool_ else {int} if array.dtype.kind == "i" else {int, float}
     if not kinds.issuperset(map(type, entries)):

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 FORMAT = "frugalbandits-session"
-VERSION = 5
+VERSION = 6  # since 6 the zeros at the ends of rows are left out
 
 
 class Stored(NamedTuple):
