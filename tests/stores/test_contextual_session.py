@@ -261,31 +261,6 @@ def test_accounts_of_segments_are_bounded(address):
     assert len(old._segments) == 5 and old._segments[""].decisions == two
 
 
-def test_a_snapshot_is_written_without_the_lock(address, monkeypatch):
-    """While numbers become text, which may take seconds, asks and tells go on."""
-    with routes(address) as session:
-        decision = session.ask(QUERY)
-        real, free = json.dumps, []
-
-        def from_another_thread(_):
-            taken = session._lock.acquire(timeout=5.0)
-            if taken:
-                session._lock.release()
-            return taken
-
-        def dumps(value, **settings):
-            if isinstance(value, dict) and "format" in value:
-                free.extend(in_threads(1, from_another_thread))
-            return real(value, **settings)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(json, "dumps", dumps)
-            session.snapshot()
-            session.to_json()
-        assert len(free) >= 3 and all(free)
-        session.tell(decision.id, 1.0)
-
-
 def test_a_snapshot_of_format_1_is_read():
     golden = json.loads((GOLDEN / "contextual-replica-v1.json").read_text())
     with open_store("memory:") as store:

@@ -228,7 +228,7 @@ def test_a_group_is_one_transaction(store):
 
     def hold_up(*_):
         begun.set()
-        go.wait(10)
+        return go.wait(10)
 
     store.listen("slow", hold_up)
     first = store.submit("slow", [fact("a")])
@@ -253,7 +253,7 @@ def test_load_makes_groups(store):
 
 def test_who_gives_up_before_it_is_written_has_nothing_written(store):
     begun, go = threading.Event(), threading.Event()
-    store.listen("slow", lambda *_: (begun.set(), go.wait(10)))
+    store.listen("slow", lambda *_: begun.set() or go.wait(10))
     store.submit("slow", [fact("a")])
     assert begun.wait(10)
     kept, given_up = store.submit("s", [fact("a")]), store.submit("s", [fact("b")])
@@ -315,3 +315,40 @@ def test_entries_are_found_by_their_keys(store):
     }
     assert store.find("nobody", ["a"]) == {} == store.find("s", [])
     assert (store.last("s"), store.last("nobody")) == (3, 0)
+
+
+def test_a_busy_listener_holds_up_no_other_session(store):
+    """What it cannot take in at once reaches it from another thread, in order; others are answered."""
+    free, took = threading.Event(), []
+
+    def busy(session, entries, wait):
+        if not wait:
+            return False
+        free.wait(10)
+        took.extend(entry.fact.key for entry in entries)
+        return True
+
+    store.listen("busy", busy)
+    waiting = [store.submit("busy", [fact(key)]) for key in "abc"]
+    for key in "xyz":
+        assert store.append("other", [fact(key)])[0].what == "new"
+    assert not any(future.done() for future in waiting)
+    free.set()
+    assert [future.result(10)[0].what for future in waiting] == ["new"] * 3
+    assert took == ["a", "b", "c"]
+
+
+def test_closing_delivers_what_a_busy_listener_has_not_taken_in_yet(store):
+    took = []
+
+    def busy(session, entries, wait):
+        if wait:
+            time.sleep(0.05)
+            took.extend(entry.fact.key for entry in entries)
+        return wait
+
+    store.listen("busy", busy)
+    waiting = [store.submit("busy", [fact(str(key))]) for key in range(20)]
+    store.close()
+    assert all(future.done() for future in waiting)
+    assert took == [str(key) for key in range(20)]

@@ -15,9 +15,12 @@ from store_harness import fact, in_threads
 def test_a_listener_hears_each_new_entry_in_order_before_its_caller(store):
     heard, late = [], []
 
-    def listener(session, entries):
+    def listener(session, entries, wait):
         assert session == "s"
+        if not wait and len(heard) % 5 == 0:
+            return False
         heard.extend(entries)
+        return True
 
     store.listen("s", listener)
 
@@ -37,7 +40,7 @@ def test_a_listener_hears_each_new_entry_in_order_before_its_caller(store):
 
 
 def test_a_listener_that_fails_is_logged_and_nothing_else(store, caplog):
-    def listener(session, entries):
+    def listener(session, entries, wait):
         raise ValueError("no")
 
     store.listen("s", listener)
@@ -51,7 +54,7 @@ def test_a_listener_that_fails_is_logged_and_nothing_else(store, caplog):
 def test_a_listener_may_submit_but_not_wait(store, caplog):
     later = []
 
-    def listener(session, entries):
+    def listener(session, entries, wait):
         later.append(store.submit("t", [fact("a")]))
         store.append("t", [fact("b")])
 

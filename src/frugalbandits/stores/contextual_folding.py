@@ -8,7 +8,6 @@ is taken. Every replica that has read as far has the same state, to the last bit
 
 from __future__ import annotations
 
-import copy
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -78,9 +77,6 @@ class ContextualFolding(Telling, ContextualSession):
     def _pending_count(self) -> int:
         return self._open.total
 
-    def _dumped(self) -> str:
-        return self._captured()()
-
     def _captured(self) -> Callable[[], str]:
         session = stored.captured(self)
         data = {
@@ -90,7 +86,7 @@ class ContextualFolding(Telling, ContextualSession):
             "key": self._seen_key,
             "now": self._log_now,
             "pending": self._open.dumped(),
-            "series": copy.deepcopy(self._series.listed()),
+            "series": self._series.listed(),
         }
         return lambda: json.dumps({**data, "session": session()}, allow_nan=False)
 
@@ -138,6 +134,10 @@ class ContextualFolding(Telling, ContextualSession):
             finally:
                 self._asks = {}
 
+    def _has_all_for(self, entries: Sequence[Entry]) -> bool:
+        own = {entry.fact.key for entry in entries}
+        return all(key in self._recent or key in own for key in _asks_wanted(entries))
+
     def _look_ahead(self, entries: Sequence[Entry]) -> None:
         # Not from memory: it may hold asks of a log that is no more.
         self._asks, _ = self._look_up(entries, {})
@@ -163,7 +163,8 @@ class ContextualFolding(Telling, ContextualSession):
         found: dict[str, Any] | None = None if text is None else json.loads(text)
         return found
 
-    def _took(self) -> None:
+    def _took(self, says_anything: bool) -> None:
+        del says_anything
         self._sweep()
 
     def _sweep(self) -> None:

@@ -73,8 +73,10 @@ class Snapshot(NamedTuple):
     state: str
 
 
-#: Called with the name of a session and new entries of its log, in order, once they are durable.
-Listener = Callable[[str, Sequence[Entry]], None]
+#: Called with the name of a session and new entries of its log, in order, once they are durable. It returns
+#: whether it has taken them in. The first call must not wait for anything (the last argument is False): where
+#: it would have to, it returns False, and is called once more from another thread, where it may wait.
+Listener = Callable[[str, Sequence[Entry], bool], bool]
 
 
 def body_of(values: Mapping[str, Any]) -> str:

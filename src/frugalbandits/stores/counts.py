@@ -130,11 +130,11 @@ class Counts:
         return sum(cell.waiting(option) for cell in self.cells.values())
 
     def dumped(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return a copy of everything as plain values."""
         return {
             "options": self.options,
             "ended": self.ended,
-            "cells": [[*key, cell.asked, cell.answered] for key, cell in self.cells.items()],
+            "cells": [[*key, list(cell.asked), list(cell.answered)] for key, cell in self.cells.items()],
         }
 
     @classmethod

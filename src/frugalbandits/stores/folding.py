@@ -20,9 +20,10 @@ __all__ = ["Folding"]
 class Folding(Replica):
     """The part of a replica that reads."""
 
-    def _took(self) -> None:
-        # What the batch was planned on is no longer all that is known.
-        self._repeats = min(self._repeats, 1)
+    def _took(self, says_anything: bool) -> None:
+        if says_anything:
+            # What the batch was planned on is no longer all that is known.
+            self._repeats = min(self._repeats, 1)
         self._end_slots()
 
     def _end_slots(self) -> None:

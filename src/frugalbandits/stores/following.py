@@ -22,6 +22,7 @@ from frugalbandits.errors import (
     UnknownDecision,
 )
 from frugalbandits.stores.contract import NEW, Entry, Fact, Outcome, Snapshot, Store
+from frugalbandits.stores.facts import COUNT
 from frugalbandits.stores.identity import (
     SERVER,
     check_session_name,
@@ -81,6 +82,9 @@ class Following(ABC):
     _closed = False
     #: How old the newest entry was, in seconds, when others' entries were last read.
     lag = 0.0
+    #: Grows with each entry that says anything new to this process: all but its own decision counts.
+    revision = 0
+    _worker: str
 
     # What a kind of session says.
 
@@ -101,25 +105,24 @@ class Following(ABC):
         load()
 
     @abstractmethod
+    def _captured(self) -> Callable[[], str]:
+        """Copy what the log adds up to so far; return what writes it down, which needs no lock."""
+
     def _dumped(self) -> str:
         """Return what the log adds up to so far."""
+        return self._captured()()
 
     def _look_ahead(self, entries: Sequence[Entry]) -> None:
         """Read what these entries need of the log to be folded in, before the lock is taken."""
         del entries  # they have it all, unless a kind of session says otherwise
-
-    def _captured(self) -> Callable[[], str]:
-        """Copy the state under the lock; return what writes it down, which needs no lock."""
-        text = self._dumped()
-        return lambda: text
 
     @abstractmethod
     def _lives(self) -> float | None:
         """Return the time to live of decisions."""
 
     @abstractmethod
-    def _took(self) -> None:
-        """Do what follows from an entry, whatever it was."""
+    def _took(self, says_anything: bool) -> None:
+        """Do what follows from an entry, whatever it was; not all entries say anything that was not known."""
 
     @abstractmethod
     def start_flush(self) -> Callable[[], None]:
@@ -173,16 +176,19 @@ class Following(ABC):
         """Return a session that is in a store."""
         check_session_name(name)
         found = object.__new__(cls)
-        found._join(store, name)
+        found._join(store, name, first_of(store, name))
         return found
 
     def _create(self, store: Store, name: str, session: Any, by: str, on_difference: str) -> bool:
         fact = self._beginning(session, by)
         [outcome] = store.append(name, [fact])
-        if outcome.what == NEW:
-            self._join(store, name)
-            return True
         assert outcome.entry is not None
+        if outcome.what == NEW:
+            # What others add from here on is read by the thread that follows the log.
+            self._begin_at(store, name, outcome.entry)
+            self._apply(outcome.entry)
+            self._follow(snapshot_at=self._seen)
+            return True
         self._check_kind(name, outcome.entry)
         before, now = settings_in(outcome.entry.fact), settings_in(fact)
         for key in now:
@@ -192,7 +198,7 @@ class Following(ABC):
                     f"a session called {name!r} exists, with {key} {before.get(key)!r}, not {now[key]!r}: "
                     "use the same settings, or another name"
                 )
-        self._join(store, name)
+        self._join(store, name, outcome.entry)
         try:
             self._agree_on_options(dict(now["options"]), by, on_difference)
         except BaseException:
@@ -216,8 +222,8 @@ class Following(ABC):
             looks = "no query: it is a Session" if self._routes else "queries: it is a ContextualSession"
             raise Conflict(f"a session called {name!r} is there, and looks at {looks}")
 
-    def _join(self, store: Store, name: str) -> None:
-        first = first_of(store, name)
+    def _begin_at(self, store: Store, name: str, first: Entry) -> None:
+        """Begin with nothing, as a session of this name that begins with this entry."""
         self._check_kind(name, first)
         self._name, self._store = name, store
         self._tokens = Tokens(secret_of(store), name)
@@ -226,12 +232,22 @@ class Following(ABC):
         self._refused: dict[int, InputError] = {}
         self._author = ""
         self._found()
+
+    def _follow(self, snapshot_at: int) -> None:
+        """Follow the log from here on; the latest snapshot is of this entry."""
+        self._snapshot_at, self._snapshot_time = snapshot_at, time.monotonic()
+        self.lag = 0.0
+        keeper_of(self._store).attach(self)
+
+    def _join(self, store: Store, name: str, first: Entry) -> None:
+        """Take in the log of a session that is there, and follow it."""
+        self._begin_at(store, name, first)
         latest = store.latest(name)
         if latest is not None:
             self._restore(latest.state)
         else:
             self._apply(first)
-        self._snapshot_at, self._snapshot_time = self._seen, time.monotonic()
+        snapshot_at = self._seen
         written = store.last(name)
         self.catch_up()
         if self._seen < written:
@@ -239,8 +255,7 @@ class Following(ABC):
                 f"the log of session {name!r} in {store.address} ends with number {self._seen:,}, but "
                 f"{written:,} were written: the store is damaged, so restore a backup"
             )
-        self.lag = 0.0
-        keeper_of(store).attach(self)
+        self._follow(snapshot_at)
 
     @property
     def name(self) -> str:
@@ -335,6 +350,31 @@ class Following(ABC):
                 self._rebuild(self._seen)
             raise
 
+    def receive_at_once(self, entries: Sequence[Entry]) -> bool:
+        """Take in entries, unless that would mean to wait for another thread or for the store.
+
+        Returns whether they were taken in.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            if entries[0].seq > self._seen + 1 or not self._has_all_for(entries):
+                return False
+            if not self._invalid:
+                self._apply_next(entries)
+            return True
+        except Exception:
+            if not self._invalid:
+                raise
+            return False  # an entry may be taken in by half: the session is built anew by another thread
+        finally:
+            self._lock.release()
+
+    def _has_all_for(self, entries: Sequence[Entry]) -> bool:
+        """Tell whether these entries can be folded in without reading anything else from the store."""
+        del entries
+        return True
+
     def _apply_next(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Fold in entries as far as they follow what was seen; return those beyond a gap."""
         with self._lock:
@@ -420,7 +460,9 @@ class Following(ABC):
                 # Told for an option of a log that is no more, after a failover: all replicas leave it out.
                 _log.warning("session %r: entry %d is for an unknown option", self._name, entry.seq)
             self._log_now = max(self._log_now, self._believed(fact.at))
-            self._took()
+            says_anything = fact.kind != COUNT or body["w"] != self._worker
+            self._took(says_anything)
+            self.revision += says_anything
         except BaseException:
             self._invalid = True  # it may have been taken in by half
             raise

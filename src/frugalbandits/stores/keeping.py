@@ -23,7 +23,11 @@ from frugalbandits.stores.contract import Entry, Store
 
 __all__ = ["Keeper", "Trouble", "keeper_of"]
 
-EVERY = 1.0  # seconds between two words on what was handed out
+EVERY = 1.0  # seconds between two writes of decision counts
+# With many sessions a write of their counts takes long: it may use this share of the time, but what others do
+# not know yet stays bounded. It is below the grace that counts have before their cell ends.
+_FLUSH_SHARE = 0.1
+_LONGEST_EVERY = 3.0
 PAUSE = 0.02  # seconds between two readings, so that a busy log is read in larger parts
 LONGEST_WAIT = 10.0  # seconds until a store, or one session, that fails is tried again
 _TOGETHER = 500  # sessions whose entries are read at once
@@ -53,6 +57,8 @@ class Kept(Protocol):
     def confirm(self) -> None: ...
 
     def receive(self, entries: Sequence[Entry]) -> None: ...
+
+    def receive_at_once(self, entries: Sequence[Entry]) -> bool: ...
 
     def take(self, entries: Sequence[Entry]) -> None: ...
 
@@ -159,19 +165,24 @@ class Keeper:
         with self._lock:
             return [each for group in self._sessions.values() for each in group]
 
-    def _receive(self, name: str, entries: Sequence[Entry]) -> None:
+    def _receive(self, name: str, entries: Sequence[Entry], wait: bool) -> bool:
         with self._lock:
             group = list(self._sessions.get(name, ()))
             broken = name in self._troubles
         store = self._store()
         if broken or store is None or store.reconnects != self._reconnects:
             # `_follow` reads these entries from the log: after it has tried again, or compared the logs.
-            return
+            return True
+        received = True
         for session in group:
             try:
-                session.receive(entries)
+                if wait:
+                    session.receive(entries)
+                else:
+                    received = session.receive_at_once(entries) and received
             except Exception as error:
                 self._failed(session, error)
+        return received
 
     # Sessions that fail.
 
@@ -247,11 +258,13 @@ class Keeper:
                 return
             try:
                 self._follow(store, max(due - time.monotonic(), 0.0))
-                if time.monotonic() >= due:
-                    due = time.monotonic() + EVERY
+                began = time.monotonic()
+                if began >= due:
                     broken = self.troubles()
                     working = [each for each in self._all() if each.name not in broken]
                     self._flush(working)
+                    took = time.monotonic() - began
+                    due = began + max(EVERY, min(took / _FLUSH_SHARE, _LONGEST_EVERY))
                     self._to_snapshot = self._to_snapshot or working
                 self._take_snapshots()
                 failures, self._unreachable_since = 0, None

@@ -137,18 +137,18 @@ class Ledger(Money):
         return replaced + self.replaced[option], self.bills[option]
 
     def dumped(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return a copy of everything as plain values."""
         return {
             "epoch": self.epoch,
             "epochs": [
-                [epoch, each.prices, each.asked, each.billed, each.ended]
+                [epoch, list(each.prices), list(each.asked), list(each.billed), each.ended]
                 for epoch, each in self.epochs.items()
             ],
-            "prices": self.prices,
-            "units": self.units,
-            "since": self.since,
-            "bills": self.bills,
-            **{name: getattr(self, name) for name in _SUMS},
+            "prices": list(self.prices),
+            "units": list(self.units),
+            "since": list(self.since),
+            "bills": list(self.bills),
+            **{name: list(getattr(self, name)) for name in _SUMS},
         }
 
     @classmethod

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalbandits.core.session import Decision, Session, snapshot
+from frugalbandits.core.session import Decision, Session, snapshot, stored
 from frugalbandits.core.session.history import Change, History
 from frugalbandits.core.session.terms import PAUSED
 from frugalbandits.core.session.waiting import Waiting
@@ -112,25 +112,23 @@ class Replica(Telling, Session):
         self._no_slot()
         self._look_around()
 
-    def _dumped(self) -> str:
-        """Return what the log adds up to so far, without what this worker has not said yet."""
+    def _captured(self) -> Callable[[], str]:
+        # The log does not have what this worker has not said yet.
         with self._without_unsent():
             self._date_back()
-            return json.dumps(
-                {
-                    "format": FORMAT,
-                    "version": VERSION,
-                    "seen": self._seen,
-                    "key": self._seen_key,
-                    "now": self._log_now,
-                    "alarms": dict(self._logged),
-                    "session": self._settled(),
-                    "ledger": self._money.dumped(),
-                    "counts": self._counts.dumped(),
-                    "series": self._series.listed(),
-                },
-                allow_nan=False,
-            )
+            session = self._settled()
+            data = {
+                "format": FORMAT,
+                "version": VERSION,
+                "seen": self._seen,
+                "key": self._seen_key,
+                "now": self._log_now,
+                "alarms": dict(self._logged),
+                "ledger": self._money.dumped(),
+                "counts": self._counts.dumped(),
+                "series": self._series.listed(),
+            }
+        return lambda: json.dumps({**data, "session": stored.dump(session)}, allow_nan=False)
 
     def _date_back(self) -> None:
         """Have nothing noted at a number of decisions that the log does not have yet."""
@@ -163,12 +161,12 @@ class Replica(Telling, Session):
             raise self._damaged(error) from error
         self._no_slot()
 
-    def _settled(self) -> str:
-        """Return the session as a text of its own: what waits is given up in it."""
+    def _settled(self) -> dict[str, Any]:
+        """Copy the session as one of its own, for `stored.dump`: what waits is given up in it."""
         waiting = [self._counts.waiting(option) for option in range(len(self._names))]
         try:
             self._move_waiting(waiting, -1)
-            return snapshot.written(self, self._money.money(self._asked, self._next))
+            return snapshot.captured(self, self._money.money(self._asked, self._next))
         finally:
             self._move_waiting(waiting, 1)
 

@@ -123,7 +123,8 @@ class StoredSession(Folding):
     def to_json(self) -> str:
         """Return the session as a text that `Session.from_json` reads; in it, what waits is given up."""
         with self._lock:
-            return self._settled()
+            data = self._settled()
+        return stored.dump(data)
 
     def _copy(self) -> Session:
         return Session.from_json(self.to_json())

@@ -17,7 +17,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from frugalbandits.errors import StoreClosed, StoreUnavailable
-from frugalbandits.stores.contract import Entry, Fact, Listener, Outcome, Store
+from frugalbandits.stores.contract import Fact, Listener, Outcome, Store
+from frugalbandits.stores.delivery import Delivery, Parcel
 from frugalbandits.stores.rules import Call, added, check_count, check_name, check_text, checked
 
 __all__ = ["WritingStore"]
@@ -81,6 +82,7 @@ class WritingStore(Store):
         self._before: frozenset[str] = frozenset()
         self._newest_at = float("-inf")  # when what `_newest` returns was read, by the monotonic clock
         self._thread = threading.Thread(target=self._work, name=f"writes to {address}", daemon=True)
+        self._delivery = Delivery(f"delivers from {address}", lambda parcel: self._tell(parcel, wait=True))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.address!r})"
@@ -228,7 +230,7 @@ class WritingStore(Store):
             self._ending.set()
             self._ready.notify()
         # A listener may close the store: the thread then ends by itself when the queue is empty.
-        if threading.current_thread() is not self._thread:
+        if not self._is_own_thread():
             self._thread.join()
 
     # How it goes.
@@ -269,9 +271,12 @@ class WritingStore(Store):
         self._enqueue(_Task(logged, Future()))
 
     def _result(self, future: Future[_Answer]) -> _Answer:
-        if threading.current_thread() is self._thread:
+        if self._is_own_thread():
             raise RuntimeError("a listener must not wait for the store that called it: use submit")
         return future.result()
+
+    def _is_own_thread(self) -> bool:
+        return threading.current_thread() is self._thread or self._delivery.is_this_thread()
 
     def _work(self) -> None:
         try:
@@ -295,6 +300,7 @@ class WritingStore(Store):
                 for task in tasks:
                     self._do(task)
         finally:
+            self._delivery.close()
             self._release()
 
     def _gather(self) -> None:
@@ -352,10 +358,15 @@ class WritingStore(Store):
         entries = added(calls, outcomes)
         if entries:
             self.commits += 1
-        for session, fresh in entries.items():
-            self._tell(session, fresh)
+        answers: dict[str, list[tuple[Future[list[Outcome]], list[Outcome]]]] = {}
         for waiting, told in zip(group, outcomes, strict=True):
-            waiting.future.set_result(told)
+            answers.setdefault(waiting.call.session, []).append((waiting.future, told))
+        for session, futures in answers.items():
+            parcel = Parcel(session, entries.get(session, ()), futures)
+            if self._delivery.has(session) or not self._tell(parcel, wait=False):
+                self._delivery.put(parcel)
+            else:
+                parcel.answer()
         if entries:
             try:
                 self._announce({session: fresh[-1].seq for session, fresh in entries.items()})
@@ -364,15 +375,18 @@ class WritingStore(Store):
                 _log.exception("could not announce what is new in %r", self.address)
         return None
 
-    def _tell(self, session: str, entries: list[Entry]) -> None:
-        listener = self._listeners.get(session)
-        if listener is None:
-            return
+    def _tell(self, parcel: Parcel, wait: bool) -> bool:
+        """Hand entries to the listener of their session; tell whether it has taken them in."""
+        listener = self._listeners.get(parcel.session)
+        if listener is None or not parcel.entries:
+            return True
         try:
-            listener(session, entries)
+            return listener(parcel.session, parcel.entries, wait)
         except Exception:
             # The facts are durable whatever the listener makes of them, and their callers must hear so.
-            _log.exception("the listener of session %r failed on entries from %d on", session, entries[0].seq)
+            first = parcel.entries[0].seq
+            _log.exception("the listener of session %r failed on entries from %d on", parcel.session, first)
+            return True
 
     @staticmethod
     def _do(task: _Task) -> None:

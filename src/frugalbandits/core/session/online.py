@@ -23,7 +23,7 @@ from frugalbandits.core.files import read_with, write_text
 from frugalbandits.core.options import check_options
 from frugalbandits.core.quality import Quality, check_quality
 from frugalbandits.core.registry import resolve
-from frugalbandits.core.session import snapshot
+from frugalbandits.core.session import snapshot, stored
 from frugalbandits.core.session.explaining import Facts, explained
 from frugalbandits.core.session.explanation import Explanation
 from frugalbandits.core.session.feedback import Decision, checked_reward, plain_copy, told, told_of_many
@@ -358,7 +358,8 @@ class Session(LiveOptions):
     def to_json(self) -> str:
         """Return the whole session as text; `from_json` goes on exactly where it stood."""
         with self._lock:
-            return snapshot.written(self)
+            data = snapshot.captured(self)
+        return stored.dump(data)
 
     @classmethod
     def from_json(cls, text: str) -> Session:

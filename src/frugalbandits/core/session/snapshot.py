@@ -16,36 +16,37 @@ from frugalbandits.core.session.terms import ACTIVE, RETIRED, Left
 from frugalbandits.core.tally import new_bills, new_tally
 from frugalbandits.errors import InputError, StateFormatError
 
-__all__ = ["read_into", "written"]
+__all__ = ["captured", "read_into"]
 
 
-def written(session: Taking, money: Money | None = None) -> str:
-    """Return the text of a session whose lock is held; `money` stands in for its own."""
+def captured(session: Taking, money: Money | None = None) -> dict[str, Any]:
+    """Copy what is stored of a session whose lock is held; `stored.dump` writes it, which needs no lock.
+
+    `money` takes the place of the session's own.
+    """
     names = session._names
     left = [[names[option], arrays.dump_arrays(each)] for option, each in sorted(session._left.items())]
-    return stored.dump(
-        {
-            "names": list(names),
-            "costs": list(session._costs),
-            "quality": quality_to_dict(session._quality),
-            "horizon": session._horizon,
-            "policy": stored.dump_policy(session._label, session._policy),
-            "decisions": session._next,
-            "asked": list(session._asked),
-            "pending": [
-                [id_, names[option], session._metadata.get(id_)] for id_, option in session._pending.items()
-            ],
-            "batch": {
-                "options": [session._by_rank[rank] for rank in session._ranks],
-                "at": session._at,
-                "repeats": session._repeats,
-            },
-            "events": [list(event) for event in session._events],
-            "moved": {**moved_of(session, money or session._money), "left": left},
-            "state": arrays.dump_arrays(session._state),
-            "random": arrays.dump_random(session._rng),
-        }
-    )
+    return {
+        "names": list(names),
+        "costs": list(session._costs),
+        "quality": quality_to_dict(session._quality),
+        "horizon": session._horizon,
+        "policy": stored.dump_policy(session._label, session._policy),
+        "decisions": session._next,
+        "asked": list(session._asked),
+        "pending": [
+            [id_, names[option], session._metadata.get(id_)] for id_, option in session._pending.items()
+        ],
+        "batch": {
+            "options": [session._by_rank[rank] for rank in session._ranks],
+            "at": session._at,
+            "repeats": session._repeats,
+        },
+        "events": [list(event) for event in session._events],
+        "moved": {**moved_of(session, money or session._money), "left": left},
+        "state": arrays.dump_arrays(session._state, short_rows=True),
+        "random": arrays.dump_random(session._rng),
+    }
 
 
 def read_into(session: Taking, text: str, policy: Policy | None) -> None:
