@@ -175,7 +175,7 @@ def form(value: Any) -> Hashable:
         return str(type(value)), *(form(part) for part in value)
     if isinstance(value, np.ndarray):
         flags = value.flags
-        return str(value.dtype), value.ndim, flags.c_contiguous, flags.writeable, flags.aligned
+        return value.dtype, value.ndim, flags.c_contiguous, flags.writeable, flags.aligned
     return str(type(value))
 
 

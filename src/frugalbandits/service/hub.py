@@ -56,6 +56,7 @@ class Hub:
         self.sessions: dict[str, Stored] = {}
         self._opening: dict[str, asyncio.Task[Stored]] = {}
         self._marks: dict[bytes, str] = {}
+        self._marked: set[str] = set()  # names whose marks are known
         self._look: asyncio.Task[None] | None = None
         self._looked = float("-inf")
         self._awaiting: Awaiting | None = None
@@ -100,16 +101,20 @@ class Hub:
         return found
 
     async def create(
-        self, name: str, session: Session | ContextualSession, by: str, on_difference: str = REFUSE
+        self,
+        name: str,
+        make: Callable[[], Session | ContextualSession],
+        by: str,
+        on_difference: str = REFUSE,
     ) -> tuple[Stored, bool]:
-        """Keep a session under a name; tell whether it is new."""
+        """Make a session and keep it under a name; tell whether it is new."""
         check_session_name(name)
-        return await answered_within(self._patience, self._create(name, session, by, on_difference))
+        return await answered_within(self._patience, self._create(name, make, by, on_difference))
 
     async def _create(
-        self, name: str, session: Session | ContextualSession, by: str, on_difference: str
+        self, name: str, make: Callable[[], Session | ContextualSession], by: str, on_difference: str
     ) -> tuple[Stored, bool]:
-        found, new = await self._threads.run(lambda: _kept(self.store, name, session, by, on_difference))
+        found, new = await self._threads.run(lambda: _kept(self.store, name, make(), by, on_difference))
         # One copy of a session is enough: the one that is open stays.
         kept: Stored | None = None
         try:
@@ -136,7 +141,7 @@ class Hub:
         try:
             found = await make()
             self.sessions[name] = found
-            self._marks[mark_of(self.secret, name)] = name
+            self._mark(name)
             return found
         finally:
             del self._opening[name]
@@ -182,8 +187,13 @@ class Hub:
         everything = await self.ask_store(self.store.sessions)
         found = {name: seen for name, seen in everything.items() if not name.startswith("$")}
         for name in found:
-            self._marks.setdefault(mark_of(self.secret, name), name)
+            self._mark(name)
         return found
+
+    def _mark(self, name: str) -> None:
+        if name not in self._marked:
+            self._marked.add(name)
+            self._marks[mark_of(self.secret, name)] = name
 
     async def look(self) -> None:
         """Look for sessions that others have made: at most a few times a second, for all who want to know."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import warnings
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -65,8 +66,9 @@ async def create(call: Call, name: SessionName, body: NewSession) -> Answer:
         taken = True
     if taken and body.on_difference == APPLY:
         await _check_room(hub, name, body)
-    fresh, warned = await asyncio.to_thread(_session_of, body)
-    session, new = await hub.create(name, fresh, call.who.name, body.on_difference)
+    warned: list[str] = []
+    make = partial(_session_of, body, warned)
+    session, new = await hub.create(name, make, call.who.name, body.on_difference)
     view = await asyncio.to_thread(session_view, session)
     return as_json({**view, "warnings": warned}, 201 if new else 200)
 
@@ -84,14 +86,15 @@ async def _check_room(hub: Hub, name: str, body: NewSession) -> None:
         _check_size(len(options), body.context)
 
 
-def _session_of(body: NewSession) -> tuple[Session | ContextualSession, list[str]]:
+def _session_of(body: NewSession, warned: list[str]) -> Session | ContextualSession:
+    """Return the session of a request, and add what its settings warn of to a list."""
     if body.context is not None:
-        return _contextual_of(body, body.context), []
+        return _contextual_of(body, body.context)
     with _warning, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HorizonWarning)
-        return Session(**body.model_dump(exclude={"context", "on_difference"})), [
-            str(each.message) for each in caught
-        ]
+        session = Session(**body.model_dump(exclude={"context", "on_difference"}))
+        warned += [str(each.message) for each in caught]
+    return session
 
 
 def _check_size(options: int, context: Context) -> None:

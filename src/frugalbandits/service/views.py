@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from frugalbandits.core.contextual.context import plain_context
 from frugalbandits.core.session import Decision
@@ -37,19 +37,29 @@ __all__ = [
 _FRESH = 1.0  # seconds for which an order to fall back on is kept
 
 
+class _Order(NamedTuple):
+    text: bytes
+    revision: int
+    at: float
+
+
 class Standby:
-    """The options of a session in the order in which to fall back on them, written once a second."""
+    """The options of a session in the order in which to fall back on them.
+
+    The order is made anew when the session has heard anything since, but once a second at most.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[float, bytes]] = {}
+        self._kept: dict[str, _Order] = {}
 
     def of(self, session: Stored) -> bytes:
         """Return the list as JSON."""
-        now = time.monotonic()
+        now, revision = time.monotonic(), session.revision
         kept = self._kept.get(session.name)
-        if kept is None or now - kept[0] > _FRESH:
-            kept = self._kept[session.name] = now, encoded(standby_of(session)[: limits.STANDBY])
-        return kept[1]
+        if kept is None or (revision != kept.revision and now - kept.at > _FRESH):
+            text = encoded(standby_of(session)[: limits.STANDBY])
+            kept = self._kept[session.name] = _Order(text, revision, now)
+        return kept.text
 
 
 def decision_view(decision: Decision, session: str, standby: bytes) -> bytes:

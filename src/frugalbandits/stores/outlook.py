@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from frugalbandits.core.contract import QUERIES
 from frugalbandits.core.quality import AtLeast, RelativeTo
 from frugalbandits.core.session.delivered_quality import quality_delivered
@@ -76,7 +78,8 @@ def options_of(session: Replica | ContextualFolding) -> list[OptionNow]:
     if isinstance(session, ContextualFolding):
         return _routed_options(session)
     with session._lock:
-        return [_option(session, option) for option in range(len(session._names))]
+        rewards = _rewards_now(session)
+        return [_option(session, option, *each) for option, each in enumerate(rewards)]
 
 
 def _routed_options(session: ContextualFolding) -> list[OptionNow]:
@@ -90,21 +93,38 @@ def _routed_options(session: ContextualFolding) -> list[OptionNow]:
         ]
 
 
-def _option(session: Replica, option: int) -> OptionNow:
-    state, rank = session._home(option)
-    pulls = int(state.tally.pulls[rank])
-    mean: float | None = float(state.tally.sums[rank]) / pulls if pulls else None
+def _rewards_now(session: Replica) -> list[tuple[int, float | None]]:
+    """Return the number of rewards of each option and their mean: whole arrays at a time."""
+    state = session._state
+    pulls = state.tally.pulls
+    means = state.tally.sums / np.maximum(pulls, 1)
     past = getattr(state, "past", None)
-    if past is not None and past.cut[rank] and past.pulls[rank] > 0:
+    if past is not None:
         # What was seen before an alarm counts no more.
-        mean = min(float(past.sums[rank] / past.pulls[rank]), 1.0)
+        since = (past.cut != 0) & (past.pulls > 0)
+        means[since] = np.minimum(past.sums[since] / past.pulls[since], 1.0)
+    counts, values = pulls.tolist(), means.tolist()
+    ranked = [(count, value if count else None) for count, value in zip(counts, values, strict=True)]
+    return [
+        ranked[rank] if rank >= 0 else _rewards_of_retired(session, option)
+        for option, rank in enumerate(session._rank_of)
+    ]
+
+
+def _rewards_of_retired(session: Replica, option: int) -> tuple[int, float | None]:
+    left, _ = session._home(option)
+    count = int(left.tally.pulls[0])
+    return count, float(left.tally.sums[0]) / count if count else None
+
+
+def _option(session: Replica, option: int, count: int, mean: float | None) -> OptionNow:
     asked = session._asked[option]
     return OptionNow(
         session._names[option],
         session._costs[option],
         STANDINGS[session._standing[option]],
         asked,
-        pulls,
+        count,
         session._money.spent(option, asked),
         mean,
     )
