@@ -30,6 +30,7 @@ def script(session):
     assert [each.metadata for each in kept] == [{"request": 17}] * 5
     session.tell_many((each.id, 1.0) for each in kept[:3])
     session.forget(kept[3].id)
+    session.forget(kept[4].id, used=False)
     assert session.ask(exclude=["small", "medium"]).option == "large"
     first = session.ask(among=["medium"])
     assert session.ask(after=first).option == session.ask(after=first.id).option == "medium"

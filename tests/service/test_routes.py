@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -318,7 +319,7 @@ def test_a_batch_does_what_the_routes_do(api: Api) -> None:
             {"op": "ask", "session": "shop", "count": 2},
             {"op": "tell", "id": first, "reward": 1.0},
             {"op": "tell", "id": first, "reward": 0.0},
-            {"op": "forget", "id": second},
+            {"op": "forget", "id": second, "used": False},
             {"op": "observe", "session": "shop", "option": "large", "reward": 1.0},
             {"op": "ask", "session": "none"},
             {"op": "tell", "id": "nonsense", "reward": 1.0},
@@ -331,6 +332,19 @@ def test_a_batch_does_what_the_routes_do(api: Api) -> None:
     assert len(told[0]["body"]["decisions"]) == 2
     assert told[2]["body"]["type"].endswith(":conflict")
     assert api("GET", "/v1/sessions/shop").json()["feedback"]["told"] == 2
+
+
+@pytest.mark.parametrize("context", [None, {"segments": ["easy", "hard"]}])
+def test_a_decision_whose_option_was_not_used_costs_nothing(api: Api, context: Any) -> None:
+    api.session(**({} if context is None else {"context": context}))
+    query = {} if context is None else {"context": "easy"}
+    spent = []
+    for used in ("", "?used=true", "?used=false"):
+        id_ = api("POST", "/v1/sessions/shop/decisions", query).json()["id"]
+        assert api("DELETE", f"/v1/decisions/{id_}{used}").status_code == 204
+        spent.append(api("GET", "/v1/sessions/shop").json()["spent"])
+    assert 0 < spent[0] < spent[1] == spent[2]
+    problem(api("DELETE", f"/v1/decisions/{id_}?used=perhaps"), 422, "used")
 
 
 def test_a_batch_goes_to_the_store_as_one(api: Api) -> None:

@@ -337,9 +337,9 @@ class AsyncClientSession:
         """
         await self._client._run(self._client._desk.tell_many(self._name, feedback))
 
-    async def forget(self, id: str | int) -> None:
-        """Say that the feedback of a decision will never come."""
-        await self._client._run(self._client._desk.forget(self._name, id))
+    async def forget(self, id: str | int, used: bool = True) -> None:
+        """Say that the feedback of a decision will never come, and whether its option was used."""
+        await self._client._run(self._client._desk.forget(self._name, id, used))
 
     async def observe(
         self,

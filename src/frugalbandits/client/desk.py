@@ -21,6 +21,7 @@ from frugalbandits.core.contextual.explanation import ContextualExplanation
 from frugalbandits.core.session import Changes, Decision, Explanation
 from frugalbandits.core.session.feedback import checked_reward, plain_copy, told, told_of_many
 from frugalbandits.core.session.money import check_cost
+from frugalbandits.core.settings import check_flag
 from frugalbandits.errors import InputError, ServiceUnavailable, ToldBefore, UnknownDecision
 
 __all__ = ["Desk"]
@@ -229,12 +230,13 @@ class Desk:
         if refused is not None:
             raise refused
 
-    def forget(self, session: str, id_: Any) -> Flow[None]:
+    def forget(self, session: str, id_: Any, used: Any = True) -> Flow[None]:
         """Say that feedback will never come; of a decision that was made here, nobody waits for it."""
+        check_flag("used", used)
         if is_local(id_):
             _local(session, id_)
             return
-        yield from self._say([{"op": "forget", "id": _known_id(id_)}])
+        yield from self._say([{"op": "forget", "id": _known_id(id_), **({} if used else {"used": False})}])
 
     def observe(
         self, session: str, option: Any, reward: Any, cost: Any, id_: Any, context: Any = None

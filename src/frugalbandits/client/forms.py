@@ -325,7 +325,7 @@ def said(op: Op) -> Request[None]:
         return Request("POST", f"{_of(op['session'])}/observations", _nothing, body)
     path = f"/v1/decisions/{_part(body.pop('id'))}"
     if op["op"] == "forget":
-        return Request("DELETE", path, _nothing)
+        return Request("DELETE", path if body.get("used", True) else f"{path}?used=false", _nothing)
     return Request("PUT", f"{path}/feedback", _nothing, body)
 
 

@@ -355,9 +355,9 @@ class ClientSession:
         """
         self._client._run(self._client._desk.tell_many(self._name, feedback))
 
-    def forget(self, id: str | int) -> None:
-        """Say that the feedback of a decision will never come."""
-        self._client._run(self._client._desk.forget(self._name, id))
+    def forget(self, id: str | int, used: bool = True) -> None:
+        """Say that the feedback of a decision will never come, and whether its option was used."""
+        self._client._run(self._client._desk.forget(self._name, id, used))
 
     def observe(
         self,

@@ -91,7 +91,7 @@ async def _drafted(call: Call, place: int, item: BatchTell | BatchForget | Batch
     call.note(session.name)
     await call.service.hub.catch_up_with(session, item.id)
     if isinstance(item, BatchForget):
-        return _Told(place, session, session.draft_forget(item.id, call.who.name))
+        return _Told(place, session, session.draft_forget(item.id, call.who.name, item.used))
     by = author(call.who, item.source)
     return _Told(place, session, session.draft_tell(item.id, item.reward, item.cost, by))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, TypeVar
 
-from fastapi import Path
+from fastapi import Path, Query
 
 from frugalbandits.core.session import Decision
 from frugalbandits.errors import InputError
@@ -31,6 +31,10 @@ SessionName = Annotated[
     str, Path(description="The name of a session.", min_length=1, max_length=120, examples=["shop"])
 ]
 DecisionId = Annotated[str, Path(description="The id of a decision.", min_length=1, max_length=LONGEST)]
+Used = Annotated[
+    bool,
+    Query(description="False where the option was not used after all: then the decision cost nothing."),
+]
 
 _SLOW = 0.005  # seconds of planning beyond which a session is asked in a thread of its own
 _QUICK = 100  # quick answers after which it is so no more: the first plan after a start takes longest
@@ -163,13 +167,13 @@ async def tell(call: Call, id: DecisionId, body: Feedback) -> Answer:
     return NOTHING
 
 
-async def forget(call: Call, id: DecisionId) -> Answer:
-    """Say that the feedback of a decision will never come."""
+async def forget(call: Call, id: DecisionId, used: Used = True) -> Answer:
+    """Say that the feedback of a decision will never come, and whether its option was used."""
     hub = call.service.hub
     session = await hub.of_decision(id)
     call.note(session.name)
     await hub.catch_up_with(session, id)
-    session.settle(await hub.submit(session, session.draft_forget(id, call.who.name)))
+    session.settle(await hub.submit(session, session.draft_forget(id, call.who.name, used)))
     return NOTHING
 
 

@@ -257,6 +257,7 @@ class BatchForget(BaseModel):
 
     op: Literal["forget"]
     id: str
+    used: Annotated[bool, Field(description="Whether the option was used.")] = True
 
 
 class BatchObserve(Observation):

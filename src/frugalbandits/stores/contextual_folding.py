@@ -230,6 +230,8 @@ class ContextualFolding(Telling, ContextualSession):
         bin_.delays += max(entry.fact.at - body["t"], 0.0)
 
     def _take_forget(self, entry: Entry, body: dict[str, Any]) -> None:
+        if body.get("u") == 0:
+            self._take_cost(entry, {**body, "c": 0.0})
         if self._ask_of(entry, body) is not None:
             self._open.close(body["t"])
 

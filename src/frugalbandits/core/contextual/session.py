@@ -25,6 +25,7 @@ from frugalbandits.core.session.money import check_cost
 from frugalbandits.core.session.roster import listed_names
 from frugalbandits.core.session.terms import check_terms
 from frugalbandits.core.session.waiting import duration
+from frugalbandits.core.settings import check_flag
 from frugalbandits.errors import InputError
 
 __all__ = ["ContextualSession"]
@@ -229,9 +230,15 @@ class ContextualSession(Changing):
             features, segment = self._encoder.read(context)
             self._observe(known, features, segment, value)
 
-    def forget(self, id: int) -> None:
-        """Say that the feedback of a decision will never come."""
+    def forget(self, id: int, used: bool = True) -> None:
+        """Say that the feedback of a decision will never come, and whether its option was used.
+
+        If not (a cache answered, or the call was not made), the decision costs nothing.
+        """
+        check_flag("used", used)
         with self._lock:
+            if not used:
+                self._take_in([told(id, None, 0.0)])
             self._sweep()
             self._drop(self._waiting.for_reward(id, self._next))
 

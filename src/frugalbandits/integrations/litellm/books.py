@@ -38,14 +38,12 @@ class Book:
     shared
         Whether others know of it too: what is told of uses that were no decisions then has an id, by which it
         counts once, whoever says it and however often.
-    remote
-        Whether it is a client's.
     store
         The store that it is kept in, if it is.
     """
 
-    def __init__(self, session: Any, shared: bool, remote: bool = False, store: Any = None) -> None:
-        self.session, self._shared, self._remote, self._store = session, shared, remote, store
+    def __init__(self, session: Any, shared: bool, store: Any = None) -> None:
+        self.session, self._shared, self._store = session, shared, store
 
     def ask(
         self,
@@ -87,10 +85,7 @@ class Book:
         """Say that no feedback will come, and whether the option was used: otherwise it cost nothing."""
         if ticket.id is None:
             return
-        if used or self._remote:  # the service has no word for it, and counts the price
-            self.session.forget(ticket.id)
-        else:
-            self.session.forget(ticket.id, used=False)
+        self.session.forget(ticket.id, used=used)
 
     def start_from(self, option: str, mean: float, weight: int) -> None:
         """Take in what a pool knows of an option as so many observations."""
@@ -117,11 +112,10 @@ class LookingBook(Book):
         self,
         session: Any,
         shared: bool,
-        remote: bool = False,
         store: Any = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(session, shared, remote, store)
+        super().__init__(session, shared, store)
         self._clock = clock
         #: What is still to be done before the first ask, because the session could not be reached.
         self.before: Callable[[], None] | None = None
@@ -208,9 +202,7 @@ class LookingBook(Book):
         """Say that no feedback will come, and whether the option was used: otherwise it cost nothing."""
         if ticket.id is None:
             return
-        if not used:
-            self.session.tell(ticket.id, None, 0.0)  # such a session learns no costs from bills
-        self.session.forget(ticket.id)
+        self.session.forget(ticket.id, used=used)
 
 
 def _named(ticket: Ticket, reward: float | None, cost: float | None) -> str:

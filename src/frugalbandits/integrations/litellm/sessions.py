@@ -178,8 +178,7 @@ class Sessions:
             session, before = self._in_store(name, costs)
         else:
             session, before = self._kind(costs, **self._terms), False
-        remote = settings.service_url is not None
-        book = (LookingBook if self._looks else Book)(session, self.slow_to_tell, remote, self._store)
+        book = (LookingBook if self._looks else Book)(session, self.slow_to_tell, self._store)
         if before or (self._looks and self.slow_to_tell):
             try:
                 self._go_on(book, name)
