@@ -141,7 +141,8 @@ def writer(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a process that appends; it prints "ready", then session, key, number and outcome of each fact."""
     arguments = [url, name, *map(str, (sessions, each, threads, int(shared)))]
-    process = subprocess.Popen([sys.executable, "-c", _WRITER, *arguments], stdout=subprocess.PIPE)
+    # Without a buffer: `communicate` would not see what `readline` has read ahead.
+    process = subprocess.Popen([sys.executable, "-c", _WRITER, *arguments], stdout=subprocess.PIPE, bufsize=0)
     try:
         yield process
     finally:
