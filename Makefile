@@ -11,7 +11,7 @@ TOGETHER := $(if $(filter output-sync,$(.FEATURES)),--output-sync)
 # Tests start some hundred processes: each would compile the package anew where Python is told to keep no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test environments suite others litellm quick soak pythons lint format bench bench-litellm example-proxy docs graph clean
+.PHONY: run test environments suite others litellm quick soak soak-faults soak-examples pythons lint format bench bench-litellm example-proxy docs graph clean
 
 run: $(VENV)/.installed ## the paper's experiments at a small scale: a table, figures and a report
 	$(BIN)/frugal reproduce all --quick --out out/reproduction-quick
@@ -39,8 +39,14 @@ quick: $(VENV)/.installed ## what one runs while working, about a minute: fewer 
 	$(BIN)/ruff check .
 	FRUGALBANDITS_EXAMPLES=quick $(BIN)/python -m pytest -n 2 -m "not slow" tests/core src/frugalbandits/core
 
-soak: $(VENV)/.installed $(VENV)/.browser ## a thousand examples of every property, a hundred kills of every kind of server: for a night
-	FRUGALBANDITS_EXAMPLES=soak FRUGALBANDITS_KILLS=100 $(BIN)/python -m pytest -n 2 tests
+soak: soak-faults soak-examples ## the long tests, for a night
+
+FAULTS := tests/proofs tests/stores/test_losses.py tests/stores/test_clock_steps.py
+soak-faults: $(VENV)/.installed ## 150 kills, then failovers, clocks, hangs, damaged files and 1,000 sessions
+	FRUGALBANDITS_EXAMPLES=soak FRUGALBANDITS_KILLS=25 $(BIN)/python -m pytest -n 2 --durations=10 $(FAULTS)
+
+soak-examples: $(VENV)/.installed $(VENV)/.browser ## a thousand examples of every property
+	FRUGALBANDITS_EXAMPLES=soak $(BIN)/python -m pytest -n 2 tests
 
 pythons: ## the tests of the core, with numpy alone, with every Python from 3.11 on that the machine has
 	$(PYTHON) tests/pythons.py

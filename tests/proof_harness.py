@@ -25,7 +25,7 @@ from frugalbandits.stores.session import StoredSession
 from service_harness import Served
 from store_harness import eventually
 
-#: How often somebody is killed in each configuration: few in `make test`, 100 in `make soak`.
+#: How often somebody is killed in each configuration: few in `make test`, 25 in `make soak`.
 KILLS = int(os.environ.get("FRUGALBANDITS_KILLS", "3"))
 COSTS = {"small": 0.2, "middle": 1.0, "large": 3.0}
 BODY = {"costs": COSTS, "alpha": 0.1}
