@@ -12,6 +12,7 @@ import time
 from statistics import median
 from typing import NamedTuple
 
+import frugalbandits as fb
 from effort import Effort
 from load import Load, Measured, load, request
 from report import count, milliseconds, ratio, table
@@ -96,6 +97,7 @@ def measure(number: int, effort: Effort) -> Crowd:
 
 def section(effort: Effort) -> str:
     """Return the table."""
+    fb.warm_up("voi-cs")  # otherwise the first server compiles while it is measured
     began = os.getloadavg()[0]
     found = [measure(number, effort) for number in (1, 10, effort.served_sessions)]
     first = found[0]
