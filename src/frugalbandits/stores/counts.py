@@ -92,6 +92,16 @@ class Counts:
         cell.asked[option] += count
         return Effect(cell.waiting(option) - waiting, 0, cell.handed_out(option) - handed_out)
 
+    def take_back(self, epoch: int, slot: int, option: int, count: int, lost: int) -> Effect:
+        """Leave out decisions that were counted as handed out; `lost` of the option were given up so far.
+
+        In a slot that is over, those that were told all the same count as handed out by that alone.
+        """
+        if slot < self.ended:
+            gone = min(count, lost)
+            return Effect(lost=-gone, handed_out=-gone)
+        return self.hand_out(epoch, slot, option, -count)
+
     def answer(self, epoch: int, slot: int, option: int, lost: int) -> Effect:
         """Count one decision for which feedback came; `lost` decisions of the option were given up."""
         if slot < self.ended:

@@ -419,13 +419,13 @@ class Following(ABC):
             after = entries[-1].seq
         self._look_ahead(entries)
         with self._lock:
-            self._start_over(lambda: self._load(latest, entries))
+            self._replace_state(lambda: self._load(latest, entries))
             self._snapshot_at = self._seen
             self._invalid = False
 
     def _load(self, latest: Snapshot | None, entries: Sequence[Entry]) -> None:
         """Take the state of a snapshot, or an empty one, and fold in entries as far as they follow it."""
-        self._refused.clear()
+        self._refused = {}
         if latest is not None:
             self._restore(latest.state)
         else:
@@ -440,8 +440,18 @@ class Following(ABC):
         with self._lock:
             if latest is None or latest.upto <= self._seen:
                 return False
-            self._start_over(lambda: self._restore(latest.state))
+            self._replace_state(lambda: self._restore(latest.state))
             return True
+
+    def _replace_state(self, load: Callable[[], None]) -> None:
+        """Load another state in place of the present one, which stays where the other cannot be read."""
+        before = dict(self.__dict__)
+        try:
+            self._start_over(load)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _apply(self, entry: Entry) -> None:
         """Fold the next entry of the log in."""

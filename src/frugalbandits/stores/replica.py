@@ -179,14 +179,18 @@ class Replica(Telling, Session):
     @contextmanager
     def _without_unsent(self) -> Iterator[None]:
         """Leave out for a moment what this worker has handed out and the log does not have."""
-        unsent = [*self._unsent.items(), *self._flying()]
-        for (option, epoch, slot), count in unsent:
-            self._count(option, epoch, self._counts.hand_out(epoch, slot, option, -count))
+        undone = []
+        for (option, epoch, slot), count in [*self._unsent.items(), *self._flying()]:
+            state, rank = self._home(option)
+            effect = self._counts.take_back(epoch, slot, option, count, int(state.tally.lost[rank]))
+            self._count(option, epoch, effect)
+            undone.append((option, epoch, slot, count, effect))
         try:
             yield
         finally:
-            for (option, epoch, slot), count in unsent:
-                self._count(option, epoch, self._counts.hand_out(epoch, slot, option, count))
+            for option, epoch, slot, count, effect in undone:
+                self._counts.hand_out(epoch, slot, option, count)
+                self._count(option, epoch, Effect(*(-part for part in effect)))
 
     def _flying(self) -> Iterator[tuple[tuple[int, int, int], int]]:
         for fact in self._in_flight.values():
@@ -203,7 +207,7 @@ class Replica(Telling, Session):
         the log lost them in a failover, are left out.
         """
         self._worker = secrets.token_hex(6)
-        self._proposed.clear()
+        self._proposed = {}
         self._logged, self._raised = Counter(), Counter()
         load()
         known = len(self._names)
