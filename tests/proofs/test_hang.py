@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from caller_harness import SESSION
@@ -33,6 +34,11 @@ def running(folder: Path, url: str, workers: int = 1) -> Iterator[Server]:
     config.write_text(f'store = "{url}"\nstore_patience = {PATIENCE}\nworkers = {workers}\n')
     with Server("--config", str(config)) as server:
         assert server.client.put(f"/v1/sessions/{SESSION}", json=BODY).status_code in (200, 201)
+        eventually(lambda: len(server.workers()) == workers)
+        for worker in server.workers():
+            with server.alone(worker):
+                # On a new connection, which this worker takes. It has opened the session by itself by then.
+                eventually(lambda: httpx.get(f"{server.url}/v1/sessions/{SESSION}").status_code == 200)
         yield server
 
 

@@ -36,6 +36,7 @@ from frugalbandits.stores.contract import Store
 __all__ = ["Service", "create_app"]
 
 REFRESH = 1.0  # seconds between two looks at the tokens
+OPEN_EVERY = 5.0  # seconds between two looks for sessions that other workers have made
 CLOSE = 5.0  # seconds that the store has to close in when the service ends
 _PAUSE = 1.0  # seconds until the sessions are listed again, where that failed
 _MISS = 0.25  # seconds between two looks because somebody had an unknown one
@@ -127,12 +128,17 @@ class Service:
                     self._warn("could not read the tokens; tried again", error)
 
     async def _open_all(self) -> None:
+        """Keep all sessions open, those of other workers too: an ask then needs no store."""
+        failing = ""
         while True:
             try:
                 await self.hub.open_all()
-                return
+                failing = ""
+                await asyncio.sleep(OPEN_EVERY)
             except Exception as error:
-                self._warn("could not list the sessions; tried again", error)
+                if repr(error) != failing:
+                    failing = repr(error)
+                    self._warn("could not list the sessions; tried again", error)
                 await asyncio.sleep(_PAUSE)
 
     def _warn(self, event: str, error: Exception) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 
 from frugalbandits.core.session import Session
-from frugalbandits.errors import InputError
+from frugalbandits.errors import InputError, StoreUnavailable
 from frugalbandits.service import limits
 from frugalbandits.service.access import Access
 from frugalbandits.service.app import CLOSE, create_app
@@ -189,7 +189,12 @@ def _connections() -> int:
 def _worker(settings: Settings, listening: socket.socket, parent: Connection) -> None:
     stop = _Stop()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    work(settings, listening, stop)
+    try:
+        work(settings, listening, stop)
+    except (StoreUnavailable, InputError) as error:
+        # The one that supervises starts another worker, so this one says why in a line and ends.
+        logger().error("a worker cannot start", why=str(error))
+        sys.exit(1)
 
 
 def _end_with(parent: Connection) -> None:
