@@ -27,7 +27,7 @@ class Effort:
     planned: int  # decisions of a run with many options
     imports: int  # new processes per measurement of an import
     warm_starts: int  # new processes per measurement of a first use with a warm cache
-    first_uses: tuple[tuple[str, str], ...]  # (what, policy)
+    first_uses: tuple[tuple[str, str], ...]  # (what, policy, or nothing for the default)
     waiters: tuple[str, ...]  # policies that are asked while they are compiled, the default one first
     rivals: tuple[str, ...]  # packages that are installed beside this one
     unanswered: int  # decisions of the session that is never told anything
@@ -62,6 +62,8 @@ FULL = Effort(
         ("session", "voi-cs"),
         ("replay", "voi-cs"),
         ("advise", "voi-cs"),
+        ("replay", ""),
+        ("advise", ""),
     ),
     waiters=("voi-cs", "glr-cof", "cof", "ts-cs"),
     rivals=("river", "mabwiser", "pybandits"),

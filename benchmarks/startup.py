@@ -35,10 +35,10 @@ _USE = {
         "import numpy as np; rng = np.random.default_rng(0); used = rng.choice(['a', 'b'], 3000); "
         "log = {{'option': used, 'reward': rng.random(3000) < 0.8}}; "
         "log['cost'] = np.where(used == 'a', 1.0, 3.0); "
-        "fb.replay(log, alpha=0.1, policies=[{policy!r}], resamples=39)"
+        "fb.replay(log, alpha=0.1, {policies}resamples=39)"
     ),
     "advise": (
-        "fb.advise({{'small': 0.2, 'large': 3.0}}, alpha=0.1, policies=[{policy!r}], runs=30, "
+        "fb.advise({{'small': 0.2, 'large': 3.0}}, alpha=0.1, {policies}runs=30, "
         "guesses={{'small': 0.8, 'large': 0.9}})"
     ),
     "session": "fb.Session(problem.costs, problem.alpha, {policy!r}, horizon=1000, seed=0).ask()",
@@ -98,8 +98,17 @@ def section(effort: Effort) -> str:
 
     rows = []
     for use, policy in effort.first_uses:
-        cold, warm = _first_use(_USE[use].format(policy=policy), effort.warm_starts)
-        rows.append([f"{use} {policy}", f"{cold:.1f}", f"{warm:.2f}", ratio(cold / warm), ratio(warm / bare)])
+        policies = f"policies=[{policy!r}], " if policy else ""
+        cold, warm = _first_use(_USE[use].format(policy=policy, policies=policies), effort.warm_starts)
+        rows.append(
+            [
+                f"{use} {policy or 'by default'}",
+                f"{cold:.1f}",
+                f"{warm:.2f}",
+                ratio(cold / warm),
+                ratio(warm / bare),
+            ]
+        )
     headers = ["first use", "empty cache", "warm cache", "empty against warm", "warm against bare python"]
     return (
         f"{TEXT.format(imports=effort.imports)}\n{imports}\n\n"

@@ -32,6 +32,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from frugalbandits.core.closure import source_digest
+from frugalbandits.core.jit_parts import compile_root, part_options
 
 __all__ = [
     "CacheFolder",
@@ -137,7 +138,9 @@ def _dispatcher(function: F, modules: tuple[str, ...]) -> F:
     numba = _numba()
     folder = cache_folder(modules) if _is_ours(modules) else None
     if folder is None or folder.trouble is not None:
-        return cast(F, numba.njit(**_OPTIONS)(function))
+        code = numba.njit(**_OPTIONS)(function)
+        code.compile = functools.partial(compile_root, code.compile)
+        return cast(F, code)
     # numba reads its cache folder when a function is decorated: ours is set for that moment only.
     with _lock:
         before = numba.config.CACHE_DIR
@@ -161,7 +164,7 @@ def _numba() -> Any:
 
     with _lock:
         for function, (replacement, options) in list(_marked.items())[_known_to_numba:]:
-            declare(function, jit_options=options, strict=False)(_giving(replacement))
+            declare(function, jit_options=options | part_options(), strict=False)(_giving(replacement))
         _known_to_numba = len(_marked)
     return numba
 
@@ -186,7 +189,7 @@ def compile_for(code: Any, *arguments: Any) -> Any:
 def _compile_once(code: Any, compile: Callable[[Any], Any], types: Any) -> Any:
     """Compile for these types; processes that want the same at the same time wait and load what is kept."""
     with _by_one_process(code):
-        return compile(types)
+        return compile_root(compile, types)
 
 
 @contextmanager

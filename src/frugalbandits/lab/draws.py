@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from frugalbandits.core.jit import compiled
 
-__all__ = ["Draws", "draw_sum"]
+__all__ = ["Draws", "draw_finite_sum", "draw_sum"]
 
 
 class Draws(NamedTuple):
@@ -32,11 +32,18 @@ class Draws(NamedTuple):
 @compiled
 def draw_sum(draws: Any, arm: int, pulls: int, rng: Any) -> float:
     """Draw the sum of the rewards of `pulls` pulls of one arm."""
-    total = 0.0
     if len(draws.shapes) > 0:
+        total = 0.0
         for _ in range(pulls):
             total += rng.beta(draws.shapes[arm, 0], draws.shapes[arm, 1])
         return total
+    return draw_finite_sum(draws, arm, pulls, rng)
+
+
+@compiled
+def draw_finite_sum(draws: Any, arm: int, pulls: int, rng: Any) -> float:
+    """Draw the same where rewards take finitely many values."""
+    total = 0.0
     left = pulls
     for i in range(draws.starts[arm], draws.starts[arm + 1]):
         if left == 0:

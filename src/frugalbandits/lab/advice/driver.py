@@ -18,7 +18,7 @@ from frugalbandits.core.absence import LONGEST_REST, rest_after, stand_in
 from frugalbandits.core.contract import Batch, Policy
 from frugalbandits.core.jit import inner, specialised
 from frugalbandits.core.tally import observe
-from frugalbandits.lab.draws import draw_sum
+from frugalbandits.lab.draws import draw_finite_sum
 from frugalbandits.lab.driver import Drive
 from frugalbandits.lab.worlds.hooks import always, hooks_of, mind_nobody, mind_nothing, never
 
@@ -50,7 +50,7 @@ def take_in(state: Any, draws: Any, arm: int, uses: int, share: float, asked: bo
     elif share < 1.0:
         judged = rng.binomial(uses, share)
     if judged > 0:
-        observe(state, arm, judged, draw_sum(draws, arm, judged, rng))
+        observe(state, arm, judged, draw_finite_sum(draws, arm, judged, rng))
     state.tally.lost[arm] += uses - judged
     return judged
 
@@ -136,7 +136,8 @@ def drive(
             end = time + passes * length
             while checkpoint < len(times) and times[checkpoint] <= end:
                 ahead = times[checkpoint] - time
-                pulls[checkpoint] = done
+                for k in range(count):
+                    pulls[checkpoint, k] = done[k]
                 for i in range(length):
                     pulls[checkpoint, arms[i]] += ahead // length + (1 if i < ahead % length else 0)
                 checkpoint += 1
@@ -180,7 +181,8 @@ def drive(
             quiet += silent[arm] < 0
             silent[arm] = time
         if checkpoint < len(times) and times[checkpoint] == time:
-            pulls[checkpoint] = done
+            for k in range(count):
+                pulls[checkpoint, k] = done[k]
             checkpoint += 1
     return plans
 
