@@ -21,7 +21,8 @@ from frugalbandits.core.files import make_folder
 from frugalbandits.errors import unknown_name
 from frugalbandits.lab.bounds import least_regret
 from frugalbandits.lab.instances.catalogue import MAIN, TABLES
-from frugalbandits.lab.result import final_regret, geometric_mean
+from frugalbandits.lab.ratios import geometric_mean
+from frugalbandits.lab.result import final_regret
 from frugalbandits.lab.sweeps.cells import Cell, Outcome, Settings, problem_of, random_names
 from frugalbandits.lab.sweeps.cluster import check_address
 from frugalbandits.lab.sweeps.progress import Progress
