@@ -185,8 +185,8 @@ class Comparison(Shown):
             f"{title(self.name)}, {problem.quality.short}, T = {first.horizon:,}, {counted(first.runs)}: "
             f"a* is {problem.names[problem.optimal_arm]}; mean [20th, 80th percentile] over the runs{least}"
         )
-        regret = Table(caption, tuple(heads), "l" + "r" * (len(heads) - 1), tuple(rows))
-        return fragment([regret, promise_html(self.results)])
+        table = Table(caption, tuple(heads), "l" + "r" * (len(heads) - 1), tuple(rows))
+        return fragment([table, promise_html(self.results)])
 
 
 def compare(

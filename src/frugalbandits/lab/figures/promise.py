@@ -126,8 +126,7 @@ def _draw(axes: Axes, panel: PromisePanel, shown: dict[str, Look]) -> list[_Mark
     note = f"\nno finite ratio of spend: {literal(listed(left_out))}" if left_out else ""
     axes.set_title(f"{panel.title}{note}")
     _scale(axes, drawn)
-    low, high = axes.get_ylim()
-    axes.axhspan(NEARLY_ALL, high, color=GREEN, alpha=0.08, linewidth=0, zorder=0)
+    axes.axhspan(NEARLY_ALL, axes.get_ylim()[1], color=GREEN, alpha=0.08, linewidth=0, zorder=0)
     axes.axhline(NEARLY_ALL, color=GREEN, linewidth=1.4, linestyle=(0, (6, 2)), zorder=1.5)
     axes.axvline(1.0, color=INK, linewidth=1.0, linestyle=(0, (1, 2)), zorder=1.5)
     axes.grid(True)
@@ -146,9 +145,10 @@ def _draw(axes: Axes, panel: PromisePanel, shown: dict[str, Look]) -> list[_Mark
             marker=mark.look.mark,
             color=mark.look.colour,
             markersize=15 if mark.label == _ORACLE else 10,
-            markeredgecolor="white",
+            # Marks that are signs are too thin for a white edge.
+            markeredgecolor=mark.look.colour if "$" in str(mark.look.mark) else "white",
             markeredgewidth=0.8,
-            # The star shows on the mark of a policy that is as good as the oracle only if it is below it.
+            # A policy as good as the oracle is drawn on the star, which is larger.
             zorder=3 if mark.label == _ORACLE else 4,
             label=mark.label,
         )
@@ -189,11 +189,14 @@ def _shrunk(place: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _label(axes: Axes, renderer: Any, marks: Sequence[_Mark]) -> None:
-    """Put each label beside its mark, clear of marks and other labels, with a line where it is further off."""
+    """Put each label near its mark, clear of marks and other labels; a line ties one that is further off."""
     points = axes.transData.transform([(mark.spend, mark.held) for mark in marks])
     reach = 6.0 * renderer.dpi / 72
     taken = [Bbox.from_extents(x - reach, y - reach, x + reach, y + reach) for x, y in points]
     frame = axes.get_window_extent(renderer)
+    across, up = axes.transData.transform((1.0, NEARLY_ALL))
+    taken.append(Bbox.from_extents(frame.x0, up - 2, frame.x1, up + 2))
+    taken.append(Bbox.from_extents(across - 1, frame.y0, across + 1, frame.y1))
     for mark in marks:
         best: Any = None
         fewest = math.inf

@@ -77,7 +77,7 @@ def promise_table(cells: Sequence[Cell], width: int) -> Group:
 
 
 def least_spender(results: Sequence[Result]) -> Result | None:
-    """Return the result with the least spend among those that hold the bar in 95% of the runs, if any does."""
+    """Return the result with the least spend of those that hold the bar in 95% of the runs, if any does."""
 
     def rank(result: Result) -> tuple[bool, float]:
         return promise_rank(float(result.held[-1]), float(result.spend_over_oracle[:, -1].mean()))
