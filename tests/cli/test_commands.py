@@ -24,6 +24,7 @@ from frugalbandits.core.registry import _REGISTRY, resolve
 from frugalbandits.lab import terminal
 from frugalbandits.lab.instances.catalogue import describe
 from frugalbandits.lab.paper.experiments import PAPER_POLICIES
+from frugalbandits.lab.terminal.promise import held_share, promise_columns, spend_ratio
 from frugalbandits.lab.text import percent, readable
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
@@ -225,8 +226,8 @@ def test_a_table_per_instance_and_alpha_shows_the_library_s_numbers() -> None:
     )
     tables = out.strip().split("\n\n")
     places = [(name, alpha) for name in ("goodreads", "nu1") for alpha in (0.05, 0.2)]
-    assert len(tables) == 4
-    for (name, alpha), table in zip(places, tables, strict=True):
+    assert len(tables) == 8
+    for (name, alpha), table, promise in zip(places, tables[::2], tables[1::2], strict=True):
         problem = fb.instance(name, alpha)
         arm = problem.optimal_arm
         assert table.splitlines()[0] == (
@@ -242,13 +243,21 @@ def test_a_table_per_instance_and_alpha_shows_the_library_s_numbers() -> None:
                 assert cell == f"{mean} [{low}, {high}]"
             assert cells[5:7] == [percent(result.late_on_optimal), "\N{EN DASH}"]
             assert re.fullmatch(r"\d+\.\d\d", cells[7])
+            (row,) = rows(promise, policy)
+            assert re.split(r"\s{2,}", row)[1:] == [
+                held_share(result.held[-1]),
+                spend_ratio(result.delivered_low[-1]),
+                held_share(result.late_good),
+                spend_ratio(result.spend_over_oracle[:, -1].mean()),
+                readable(result.promise_regret[:, -1].mean()),
+            ]
 
 
 def test_a_narrow_table_puts_percentiles_below_the_means(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = good("simulate", "cost-biased", *SMALL).splitlines()
     assert all(len(line) <= 80 for line in out)
-    (row,) = rows("\n".join(out), "etc-cs")
+    row, _ = rows("\n".join(out), "etc-cs")
     assert "[" not in row
     assert "[" in out[out.index(row) + 1]
 
@@ -267,6 +276,7 @@ def test_no_number_is_cut_on_any_screen(width: int, monkeypatch: pytest.MonkeyPa
         for kind in ("summed", "cost", "quality"):
             assert {readable(value) for value in result.summary(kind)} <= set(words)
         assert {percent(result.late_on_optimal), percent(result.settled_on_optimal)} <= set(words)
+        assert {value for _, value in promise_columns(result)} <= set(words)
     assert "late: pulls after t = 2,400" in " ".join(out.split())
 
 

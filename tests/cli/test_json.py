@@ -104,7 +104,14 @@ def ways_to_write(value: Any) -> set[str]:
     if value is None or isinstance(value, bool):
         return set()
     number = float(value)
-    ways = {readable(number), short(number), seconds(number), percent(number), f"{number:.0%}"}
+    ways = {
+        readable(number),
+        short(number),
+        seconds(number),
+        percent(number),
+        percent(number, 1),
+        f"{number:.0%}",
+    }
     ways |= {str(value), f"{number:g}", f"{number:.3g}", f"{number:.4f}", f"{value:,}", f"{number:.3g}x"}
     return ways | ({shown(number)} if number >= 0 else set())
 

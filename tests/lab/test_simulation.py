@@ -158,7 +158,7 @@ def test_tables_are_tidy():
     regret = result.to_polars()
     assert regret.columns == [
         "policy", "alpha", "quality", "run", "time", "cost_regret", "quality_regret", "summed_regret",
-        "scaled_regret",
+        "scaled_regret", "promise_regret", "delivered", "spend_over_oracle",
     ]  # fmt: skip
     assert regret.height == 15
     assert regret["summed_regret"].to_list() == result.summed_regret.ravel().tolist()

@@ -10,6 +10,7 @@ import typer
 
 from frugalbandits.cli import completing
 from frugalbandits.cli.common import (
+    FIGURES,
     INTERRUPTED,
     KEPT,
     AsJson,
@@ -17,7 +18,9 @@ from frugalbandits.cli.common import (
     app,
     check_cluster,
     chosen_policies,
+    file,
     policy_option,
+    prepare,
     say,
     whole,
 )
@@ -89,20 +92,28 @@ def leaderboard(
             "out/leaderboard, or out/leaderboard-quick with --quick.",
         ),
     ] = None,
+    plot: Annotated[
+        Path | None, file("Draw held against spend, for paper, tables, random: .png, .pdf or .svg.")
+    ] = None,
     runs: Annotated[int | None, whole(1, "Independent runs of each cell, in place of the default.")] = None,
     seed: Annotated[int, whole(0, "The same seed gives the same problems and results.")] = 0,
     workers: Annotated[int | None, whole(1, "Threads. Default: one per core.")] = None,
     cluster: Cluster = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare all policies on many problems: regret over the best one's and over the least possible.
+    """Compare all policies on many problems: the promise of the bar and its price, and regret.
+
+    The first table says how many runs hold the bar, and what they spend. The second has regret over the best
+    policy's and over the least possible.
 
     Results are kept a cell (problem, horizon, policy) at a time. The same command again goes on where it
     was stopped, and only computes what is missing.
     """
     check_cluster(cluster)
     # These take time to import.
+    from frugalbandits.lab.figures import save
     from frugalbandits.lab.leaderboard import board, page
+    from frugalbandits.lab.leaderboard.promise import plot_board
 
     folder = out or Path("out") / ("leaderboard-quick" if quick else "leaderboard")
     settings = Settings(quick, seed, runs)
@@ -111,6 +122,8 @@ def leaderboard(
         _check_alone(alone, family or [], cluster)
     if problem and alone in (None, WORLDS):
         raise InputError(f"--problem is for {listed(QUERIES)} alone, but it is {problem[0]!r}")
+    if plot is not None and alone is not None:
+        raise InputError(f"--plot is for {listed(board.families())} alone, but it is {str(plot)!r}")
     if alone == WORLDS:
         _worlds(policy or [], folder, settings, workers, as_json)
         return
@@ -123,6 +136,7 @@ def leaderboard(
             raise unknown_name("family", name, known)
     names = board.chosen_families(family or ["all"])
     policies = chosen_policies(policy or ["every", *TOLERANT])
+    prepare(plot, "--plot", FIGURES)
     try:
         with interruptible(f"{KEPT}\n{INTERRUPTED}"), display() as watch:
             made = board.run(names, policies, folder, settings, workers, cluster, watch)
@@ -131,6 +145,9 @@ def leaderboard(
         raise
     # Before anything is printed: a reader of a pipe that goes away takes no file with it.
     paths = page.write(folder, made)
+    if plot is not None:
+        save(plot_board(made), plot)
+        paths.append(plot)
     if as_json:
         typer.echo(document("leaderboard", **_shape(made, board.standings(made.rows)), written=paths))
         return
@@ -217,4 +234,10 @@ def _shape(made: Leaderboard, standings: Sequence[Standing]) -> dict[str, Any]:
     for standing in standings:
         worst = {name: getattr(standing.worst_row, name) for name in ("instance", "alpha", "horizon")}
         told.append({**standing._asdict(), "worst_row": worst})
-    return {**made._asdict(), "standings": told}
+    rows = []
+    for row in made.rows:
+        entries = [entry._asdict() for entry in row.entries]
+        for entry in entries:
+            del entry["delivered"]
+        rows.append({**row._asdict(), "entries": entries})
+    return {**made._asdict(), "rows": rows, "standings": told}

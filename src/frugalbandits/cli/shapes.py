@@ -19,6 +19,7 @@ from frugalbandits.lab.advice import Advice, Expectation
 from frugalbandits.lab.bounds import Overview
 from frugalbandits.lab.bounds.side_by_side import FAMILIES, OBJECTIVES
 from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.promise import shown_checkpoints
 from frugalbandits.lab.ratings import GenreRatings
 from frugalbandits.lab.replay import Replay
 from frugalbandits.lab.result import Result
@@ -101,9 +102,32 @@ def cell_shape(cell: Cell) -> dict[str, Any]:
         "runs": cell.result.runs,
         "seed": cell.result.seed,
         **_regrets(cell.result),
+        **_promise(cell.result),
         "promise": cell.result.promise,
         "average": _average(cell.result),
         "seconds": cell.seconds,
+    }
+
+
+def _promise(result: Result) -> dict[str, Any]:
+    """Return how a policy kept the promise of the bar: at the horizon, and at the checkpoints of tables."""
+    return {
+        "held": float(result.held[-1]),
+        "delivered_low": float(result.delivered_low[-1]),
+        "held_at": [
+            {
+                "time": int(result.times[at]),
+                "held": float(result.held[at]),
+                "delivered_low": float(result.delivered_low[at]),
+            }
+            for at in shown_checkpoints(result.times)
+        ],
+        "late_good": result.late_good,
+        "spend_over_oracle": float(result.spend_over_oracle[:, -1].mean()),
+        "overspend": float(result.overspend[:, -1].mean()),
+        "promise_regret": float(result.promise_regret[:, -1].mean()),
+        "allowance": result.problem.allowance,
+        "cost_range": result.problem.cost_range,
     }
 
 

@@ -107,6 +107,7 @@ def simulate(
     regret adds what each pull's mean lacks to be good enough; summed regret is both together, and scaled
     regret is both together in units of quality. With --world, a* is the best use of each moment. Where a
     policy promises an average, mean cost and quality of all pulls are shown beside the cheapest mix of arms.
+    A second table shows how many runs hold the bar, and what they spend.
     """
     if alpha and quality:
         given = f"--alpha {alpha[0]:g} and --quality {quality[0]}"
@@ -187,6 +188,8 @@ def _print(cells: Sequence[terminal.Cell], written: Iterable[str]) -> None:
             # Regret against the optimal arm is no measure of an average, but the average is one of all.
             console.print(terminal.mix_table(group, console.width))
             console.print()
+        console.print(terminal.promise_table(group, console.width))
+        console.print()
     for line in written:
         console.print(line, soft_wrap=True)
 

@@ -22,15 +22,16 @@ from frugalbandits.lab.bounds import LeastRegret, least_regret
 from frugalbandits.lab.bounds.programme import Objective
 from frugalbandits.lab.documents.html import fragment
 from frugalbandits.lab.documents.parts import Cell, Table
-from frugalbandits.lab.figures import LEAST, Panel, plot_regret
+from frugalbandits.lab.figures import LEAST, Panel, plot_promise, plot_regret
 from frugalbandits.lab.instances.catalogue import as_problem
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.result import Regret, Result, as_pandas, ratio
+from frugalbandits.lab.ratios import ratio
+from frugalbandits.lab.result import Regret, Result, as_pandas
 from frugalbandits.lab.rewards import Bernoulli, RewardModel, resolve_rewards
 from frugalbandits.lab.shown import Shown
 from frugalbandits.lab.simulation import check_count, simulate
 from frugalbandits.lab.text import counted, readable, shown, title
-from frugalbandits.lab.views import success
+from frugalbandits.lab.views import promise_html, success
 from frugalbandits.lab.watching import Progress, advance, listener
 
 if TYPE_CHECKING:
@@ -101,7 +102,10 @@ class Comparison(Shown):
         return f"{LEAST}: {readable(self.least.value)}{early}"
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row per policy: means and percentiles of regret at the horizon, and over the least."""
+        """Return a row per policy: means and percentiles of regret, the promise, and over the least.
+
+        All of it is at the horizon.
+        """
         import polars as pl
 
         rows = []
@@ -114,6 +118,11 @@ class Comparison(Shown):
             row |= {
                 "late_on_optimal": result.late_on_optimal,
                 "settled_on_optimal": result.settled_on_optimal,
+                "held": float(result.held[-1]),
+                "delivered_low": float(result.delivered_low[-1]),
+                "late_good": result.late_good,
+                "spend_over_oracle": float(result.spend_over_oracle[:, -1].mean()),
+                "promise_regret": float(result.promise_regret[:, -1].mean()),
             }
             rows.append(row | {"over_least": over, "seconds": seconds})
         kinds = dict.fromkeys(("over_least", "settled_on_optimal"), pl.Float64)
@@ -136,6 +145,10 @@ class Comparison(Shown):
             least = least_regret(problem, self.results[0].horizon, objective=_REGRETS[regret]).value
         return plot_regret([Panel(title(self.name), self.results, regret, least)])
 
+    def plot_promise(self) -> Figure:
+        """Draw the share of runs that hold the bar against what they spend, a point a policy."""
+        return plot_promise(self.results, title(self.name))
+
     def __repr__(self) -> str:
         width = max(shutil.get_terminal_size().columns, 40)
         console = Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
@@ -147,6 +160,8 @@ class Comparison(Shown):
             console.print(terminal.regret_table(cells, width))
             if self.least is not None:
                 console.print(self._least_words)
+            console.print()
+            console.print(terminal.promise_table(cells, width))
         return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
     def _repr_html_(self) -> str:
@@ -170,7 +185,8 @@ class Comparison(Shown):
             f"{title(self.name)}, {problem.quality.short}, T = {first.horizon:,}, {counted(first.runs)}: "
             f"a* is {problem.names[problem.optimal_arm]}; mean [20th, 80th percentile] over the runs{least}"
         )
-        return fragment([Table(caption, tuple(heads), "l" + "r" * (len(heads) - 1), tuple(rows))])
+        table = Table(caption, tuple(heads), "l" + "r" * (len(heads) - 1), tuple(rows))
+        return fragment([table, promise_html(self.results)])
 
 
 def compare(
@@ -204,7 +220,7 @@ def compare(
     >>> [result.policy for result in comparison]
     ['etc-cs', 'pe-cs']
     >>> comparison.to_polars().shape
-    (2, 20)
+    (2, 25)
     """
     name = title(problem) if isinstance(problem, str) else "problem"
     problem = as_problem(problem)

@@ -23,6 +23,7 @@ from frugalbandits.core.quality import (
 from frugalbandits.core.settings import check_worth
 from frugalbandits.errors import InputError
 from frugalbandits.lab.mix import Mix, cheapest_mix
+from frugalbandits.lab.promise import LEAST_ALPHA, LEVEL_ALLOWANCE
 from frugalbandits.lab.shown import Shown
 
 __all__ = [
@@ -128,8 +129,11 @@ class Problem(Shown):
     @cached_property
     def worth(self) -> float:
         """What a unit of quality is worth, in units of cost: the range of the costs unless it was given."""
-        if self.given_worth is not None:
-            return self.given_worth
+        return self.cost_range if self.given_worth is None else self.given_worth
+
+    @cached_property
+    def cost_range(self) -> float:
+        """The range of the costs, or 1 where all cost the same."""
         # Halves, because the range itself may be beyond the largest float.
         half = float(self.costs.max() / 2 - self.costs.min() / 2)
         return min(2.0 * half, sys.float_info.max) if half > 0 else 1.0
@@ -157,8 +161,28 @@ class Problem(Shown):
         """
         if isinstance(self.quality, AtLeast):
             return min(self.quality.level, float(self.means.max()))
-        of = float(self.means.max() if self.reference is None else self.means[self.reference])
-        return (1.0 - self.quality.alpha) * of
+        return (1.0 - self.quality.alpha) * self._reference_mean
+
+    @cached_property
+    def allowance(self) -> float:
+        """The quality that may be given up: alpha times the best mean or the reference's.
+
+        An alpha below 0.01 counts as 0.01. Under a fixed level it is 0.05.
+
+        Examples
+        --------
+        >>> problem = Problem(means=[0.6, 0.8], costs=[1, 10], alpha=0.1)
+        >>> round(problem.allowance, 6), problem.with_quality("at-least:0.7").allowance
+        (0.08, 0.05)
+        """
+        if isinstance(self.quality, AtLeast):
+            return LEVEL_ALLOWANCE
+        return max(self.quality.alpha, LEAST_ALPHA) * self._reference_mean
+
+    @property
+    def _reference_mean(self) -> float:
+        """The mean of the arm that sets a relative bar."""
+        return float(self.means.max() if self.reference is None else self.means[self.reference])
 
     @cached_property
     def attainable(self) -> bool:

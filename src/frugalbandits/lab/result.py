@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -20,13 +19,14 @@ from frugalbandits.core.registry import policies, resolve
 from frugalbandits.errors import InputError
 from frugalbandits.lab import archive
 from frugalbandits.lab.problem import Problem
+from frugalbandits.lab.promise import good_arms, holds, low_quantile, ratio_to
 from frugalbandits.lab.shown import Shown, figure_of
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-__all__ = ["REGRETS", "Regret", "Result", "Summary", "as_pandas", "final_regret", "geometric_mean", "ratio"]
+__all__ = ["REGRETS", "Regret", "Result", "Summary", "as_pandas", "final_regret"]
 
 #: The kinds of regret: "summed" is in units of cost, as the paper has it, and "scaled" in units of quality.
 Regret: TypeAlias = Literal["cost", "quality", "summed", "scaled"]
@@ -174,6 +174,59 @@ class Result(Shown):
         return [kind for kind in _kinds(Policy) if kind.__name__ == own]
 
     @cached_property
+    def delivered(self) -> NDArray[np.float64]:
+        """Quality of the pulls up to each checkpoint over the bar, by the true means: runs x checkpoints.
+
+        It is infinite over a bar of 0, or 1 where nothing has any quality.
+        """
+        return ratio_to(self.quality, self.problem.threshold)
+
+    @cached_property
+    def held(self) -> NDArray[np.float64]:
+        """Share of the runs that have delivered at least 0.99 of the bar, at each checkpoint."""
+        return np.asarray(holds(self.delivered).mean(axis=0))
+
+    @cached_property
+    def delivered_low(self) -> NDArray[np.float64]:
+        """The 1% quantile of `delivered` over the runs, at each checkpoint; below 100 runs the worst one."""
+        return low_quantile(self.delivered)
+
+    @property
+    def late_good(self) -> float:
+        """Share of late pulls, over all runs, whose arm has at least 0.99 of the bar."""
+        late = self.late_pulls.sum(axis=0)
+        return float(late[good_arms(self.problem.means, self.problem.threshold)].sum() / late.sum())
+
+    @cached_property
+    def spend_over_oracle(self) -> NDArray[np.float64]:
+        """Cost over that of as many pulls of the optimal arm: runs x checkpoints.
+
+        Nothing over nothing is 1. It is nan where an arm has a negative cost; `overspend` is there for that.
+        """
+        if self.problem.costs.min() < 0:
+            return np.full(self.cost.shape, np.nan)
+        return ratio_to(self.cost, float(self.problem.costs[self.problem.optimal_arm]))
+
+    @property
+    def overspend(self) -> NDArray[np.float64]:
+        """Cost a pull above that of the optimal arm, in ranges of cost: runs x checkpoints.
+
+        It is negative where less was spent.
+        """
+        above = self.cost - self.problem.costs[self.problem.optimal_arm]
+        return np.asarray(above / self.problem.cost_range)
+
+    @cached_property
+    def promise_regret(self) -> NDArray[np.float64]:
+        """Cost regret in ranges of cost, plus quality regret in allowances: runs x checkpoints.
+
+        Using up the whole allowance weighs as much as paying the whole range of costs.
+        """
+        problem = self.problem
+        lacking = self.quality_regret / problem.allowance if problem.allowance > 0 else 0.0
+        return np.asarray(self.cost_regret / problem.cost_range + lacking)
+
+    @cached_property
     def settled_arm(self) -> NDArray[np.int64]:
         """The arm that each run deemed optimal and pulled from then on; -1 for a run that did not settle."""
         arms = np.full(self.runs, -1, np.int64)
@@ -242,6 +295,9 @@ class Result(Shown):
             columns["quality_regret"] = self.quality_regret.ravel()
             columns["summed_regret"] = self.summed_regret.ravel()
             columns["scaled_regret"] = self.scaled_regret.ravel()
+            columns["promise_regret"] = self.promise_regret.ravel()
+            columns["delivered"] = self.delivered.ravel()
+            columns["spend_over_oracle"] = self.spend_over_oracle.ravel()
             return _without_nan(columns)
         if table == "pulls":
             long = {key: np.repeat(np.asarray(value), arms) for key, value in columns.items()}
@@ -332,31 +388,6 @@ def final_regret(result: Result, kind: str = "summed") -> NDArray[np.float64]:
     cost, quality = result.problem.regrets(result.pulls[:, -1])
     scaled = cost / result.problem.worth + quality
     return {"cost": cost, "quality": quality, "summed": cost + quality, "scaled": scaled}[kind]
-
-
-def ratio(above: float, below: float) -> float:
-    """Return a quotient of regrets; nothing over nothing is 1.
-
-    Examples
-    --------
-    >>> ratio(6.0, 2.0), ratio(0.0, 0.0), ratio(1.0, 0.0)
-    (3.0, 1.0, inf)
-    """
-    if below == 0:
-        return 1.0 if above == 0 else math.inf
-    return above / below
-
-
-def geometric_mean(ratios: Sequence[float]) -> float:
-    """Return the geometric mean of those that are neither 0 nor infinite; nan if there is none.
-
-    Examples
-    --------
-    >>> geometric_mean([2.0, 8.0, math.inf])
-    4.0
-    """
-    usable = [value for value in ratios if 0 < value < math.inf]
-    return math.exp(sum(map(math.log, usable)) / len(usable)) if usable else math.nan
 
 
 def _kinds(kind: Any) -> Iterator[Any]:

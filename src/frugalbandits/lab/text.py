@@ -107,22 +107,26 @@ def shown(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:#.2g}"
 
 
-def percent(share: float | None) -> str:
+def percent(share: float | None, digits: int = 0) -> str:
     """Write a share, rounded so that only all is 100% and only none is 0%; a dash where there is none.
 
     Examples
     --------
     >>> percent(0.999), percent(1.0), percent(0.0001), percent(0.344)
     ('99%', '100%', '1%', '34%')
+    >>> percent(0.9996, digits=1), percent(0.95, digits=1)
+    ('99.9%', '95%')
     >>> percent(None) == DASH
     True
     """
     if share is None:
         return DASH
-    rounded = round(100 * share)
+    rounded = round(100 * share, digits)
     if 0 < share < 1:
-        rounded = min(max(rounded, 1), 99)
-    return f"{rounded}%"
+        least = 10.0**-digits
+        rounded = min(max(rounded, least), 100 - least)
+    text = f"{rounded:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"
 
 
 def listed(items: Sequence[str]) -> str:

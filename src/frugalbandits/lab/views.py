@@ -20,6 +20,7 @@ from frugalbandits.lab.figures.panels import Regret, regret_of
 from frugalbandits.lab.problem import Problem
 from frugalbandits.lab.replay import Estimate, Replay
 from frugalbandits.lab.result import Result
+from frugalbandits.lab.terminal.promise import least_spender, promise_columns, promise_note, promise_title
 from frugalbandits.lab.text import counted, percent, readable, role, title
 from frugalbandits.lab.worlds.result import KINDS, Kind, WorldResult
 
@@ -28,6 +29,7 @@ __all__ = [
     "figure_of",
     "html_of",
     "plot_advice",
+    "promise_html",
     "replay_figure_of",
     "routing_figure_of",
     "success",
@@ -69,6 +71,21 @@ def success(result: Result) -> list[tuple[str, str]]:
     ]
 
 
+def promise_html(results: Sequence[Result]) -> Table:
+    """Return how policies kept the promise on one problem, as a table of a page."""
+    first, best = results[0], least_spender(results)
+    heads = ("policy", *(head for head, _ in promise_columns(first)))
+    rows = tuple(
+        _cells(
+            [title(result.policy), *(value for _, value in promise_columns(result))],
+            "strong" if result is best and len(results) > 1 else "",
+        )
+        for result in results
+    )
+    caption = f"{promise_title(first)}; {promise_note(first)}"
+    return Table(caption[0].upper() + caption[1:], heads, "l" + "r" * (len(heads) - 1), rows)
+
+
 @functools.singledispatch
 def html_of(value: object) -> str:
     """Return a value as HTML for a notebook."""
@@ -92,7 +109,8 @@ def _(result: Result) -> str:
     caption = f"{title(result.policy)}, {scale}, {problem.quality.short}; {found}"
     regret = _table(caption, ("at the horizon", "mean", "20th percentile", "80th percentile"), rows)
     pulls = [readable(count) for count in result.pulls[:, -1].mean(axis=0)]
-    return fragment([regret, arms_table(problem, _heading(problem), [("mean pulls", pulls)])])
+    arms = arms_table(problem, _heading(problem), [("mean pulls", pulls)])
+    return fragment([regret, promise_html([result]), arms])
 
 
 @html_of.register

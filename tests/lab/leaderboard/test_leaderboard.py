@@ -166,9 +166,14 @@ def test_the_screen_has_a_table_for_each_family(width):
     lines = printed(width).splitlines()
     assert max(cell_len(line.rstrip()) for line in lines) <= width
     rows = [line.split() for line in lines if re.match("[ab] ", line)]
-    assert [row[:3] for row in rows] == [
+    # In each family the promise comes first, and regret after it.
+    assert [row[:3] for row in rows[2:4] + rows[6:]] == [
         ["a", "2.00", "8.00"], ["b", "2.52", "4.00"], ["b", "1.00", "1.00"], ["a", "4.00", "4.00"]
     ]  # fmt: skip
+    assert [row[:2] for row in rows[:2] + rows[4:6]] == [
+        ["a", "100%"], ["b", "100%"], ["b", "100%"], ["a", "100%"]
+    ]  # fmt: skip
+    assert "1% of" in " ".join(lines) and "promise" in " ".join(lines)
     assert "Over least: 2 of 3 rows; the bound is 0 in 1" in [line.rstrip() for line in lines]
 
 

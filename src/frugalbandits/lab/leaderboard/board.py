@@ -21,7 +21,9 @@ from frugalbandits.core.files import make_folder
 from frugalbandits.errors import unknown_name
 from frugalbandits.lab.bounds import least_regret
 from frugalbandits.lab.instances.catalogue import MAIN, TABLES
-from frugalbandits.lab.result import final_regret, geometric_mean
+from frugalbandits.lab.promise import geometric_spend, holds, low_quantile
+from frugalbandits.lab.ratios import geometric_mean
+from frugalbandits.lab.result import final_regret
 from frugalbandits.lab.sweeps.cells import Cell, Outcome, Settings, problem_of, random_names
 from frugalbandits.lab.sweeps.cluster import check_address
 from frugalbandits.lab.sweeps.progress import Progress
@@ -114,6 +116,12 @@ class Entry(NamedTuple):
     over_least: float | None  # scaled regret over the least possible, where that can be told
     won: bool
     seconds: float
+    held: float  # share of the runs that delivered 0.99 of the bar
+    delivered_low: float  # the 1% quantile of what runs delivered of the bar
+    late_good: float  # share of late pulls whose arm has 0.99 of the bar
+    spend_over_oracle: float  # cost over that of a*, the mean over the runs; nan where a cost is negative
+    promise_regret: float  # mean promise regret
+    delivered: tuple[float, ...]  # by each run, of the bar; in no file, because there are many
 
 
 class Row(NamedTuple):
@@ -154,6 +162,11 @@ class Standing(NamedTuple):
     late_on_optimal: float  # as in `Entry`, over all runs
     settled_on_optimal: float | None
     won: int  # rows in which no policy was better
+    held: float  # as in `Entry`, over all runs
+    delivered_low: float  # the 1% quantile over the runs of all rows
+    late_good: float
+    spend_over_oracle: float  # geometric mean
+    promise_regret: float  # mean over the rows
 
 
 class Leaderboard(NamedTuple):
@@ -264,7 +277,8 @@ def row_of(family: str, outcomes: Sequence[Outcome]) -> Row:
     best = min(counted)
     entries = []
     for outcome, regret in zip(outcomes, counted, strict=True):
-        cost, quality, scaled = (final_regret(outcome.result, kind) for kind in ("cost", "quality", "scaled"))
+        result = outcome.result
+        cost, quality, scaled = (final_regret(result, kind) for kind in ("cost", "quality", "scaled"))
         entries.append(
             Entry(
                 outcome.cell.policy,
@@ -273,12 +287,18 @@ def row_of(family: str, outcomes: Sequence[Outcome]) -> Row:
                 float(cost.mean()),
                 float(quality.mean()),
                 worst_run=float(scaled.max()),
-                late_on_optimal=outcome.result.late_on_optimal,
-                settled_on_optimal=outcome.result.settled_on_optimal,
+                late_on_optimal=result.late_on_optimal,
+                settled_on_optimal=result.settled_on_optimal,
                 over_best=regret / best if best > 0 else 1.0,
                 over_least=regret / row.least if row.comparable else None,
                 won=regret == best,
                 seconds=outcome.seconds,
+                held=float(result.held[-1]),
+                delivered_low=float(result.delivered_low[-1]),
+                late_good=result.late_good,
+                spend_over_oracle=float(result.spend_over_oracle[:, -1].mean()),
+                promise_regret=float(result.promise_regret[:, -1].mean()),
+                delivered=tuple(result.delivered[:, -1].tolist()),
             )
         )
     return row._replace(entries=tuple(entries))
@@ -301,6 +321,7 @@ def _standing(family: str, rows: Sequence[Row], number: int) -> Standing:
     over_least = [entry.over_least for entry in entries if entry.over_least is not None]
     runs = [row.runs for row in rows]
     settled = [entry.settled_on_optimal for entry in entries if entry.settled_on_optimal is not None]
+    delivered = np.concatenate([entry.delivered for entry in entries])
     return Standing(
         family,
         entries[0].policy,
@@ -313,4 +334,9 @@ def _standing(family: str, rows: Sequence[Row], number: int) -> Standing:
         float(np.average([entry.late_on_optimal for entry in entries], weights=runs)),
         float(np.average(settled, weights=runs)) if settled else None,
         sum(entry.won for entry in entries),
+        held=float(holds(delivered).mean()),
+        delivered_low=float(low_quantile(delivered)),
+        late_good=float(np.average([entry.late_good for entry in entries], weights=runs)),
+        spend_over_oracle=geometric_spend([entry.spend_over_oracle for entry in entries]),
+        promise_regret=float(np.mean([entry.promise_regret for entry in entries])),
     )

@@ -31,7 +31,7 @@ from frugalbandits.lab.contextual import (
     simulate_contextual,
 )
 from frugalbandits.lab.contextual.baselines import LinUCB
-from frugalbandits.lab.result import geometric_mean
+from frugalbandits.lab.ratios import geometric_mean
 from frugalbandits.lab.sweeps.cells import Settings
 from frugalbandits.lab.sweeps.digest import code_digest
 

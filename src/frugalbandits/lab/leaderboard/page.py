@@ -19,6 +19,7 @@ from frugalbandits.core.registry import policies
 from frugalbandits.lab.documents.markdown import to_markdown
 from frugalbandits.lab.documents.parts import Block, Cell, Document, Listing, Paragraph, Section, Table
 from frugalbandits.lab.leaderboard.board import Entry, Leaderboard, Row, Standing, families, family, standings
+from frugalbandits.lab.leaderboard.promise import PROMISE_RULE, promise_summary
 from frugalbandits.lab.terminal.widths import Column, fitted, side_by_side
 from frugalbandits.lab.text import DASH, counted, listed, percent, readable, seconds, shown
 
@@ -34,6 +35,7 @@ _DIM = Style(dim=True)
 _BEST = Style(color="green", bold=True)
 
 _RULES = (
+    PROMISE_RULE,
     "Regret here is scaled: cost regret over what a unit of quality is worth, by default the range of the "
     "costs, plus quality regret. Raw regrets are in rows.csv.",
     "Over best: mean regret at the horizon, divided by that of the best policy of the same row; the "
@@ -50,14 +52,16 @@ _RULES = (
 
 
 def screen(board: Leaderboard, width: int) -> list[Group]:
-    """Return a table for each family, and what its columns mean, for a screen of some width."""
+    """Return two tables for each family, and what their columns mean, for a screen of some width."""
     parts = []
     for name in board.families:
         rows = [row for row in board.rows if row.family == name]
         own = standings(rows)
+        promise = promise_summary(own, rows)
+        kept = fitted(_columns(promise), _screen_rows(promise), width)
         table = _screen_table(own, rows, width)
         title = Text(f"{name}: {family(name).title}", _BOLD)
-        parts.append(Group(title, Text(_about(rows), _DIM), table, Text(_compared(rows), _DIM)))
+        parts.append(Group(title, Text(_about(rows), _DIM), kept, Text(), table, Text(_compared(rows), _DIM)))
     parts.append(Group(*(Text(rule, _DIM) for rule in _RULES)))
     return parts
 
@@ -132,7 +136,7 @@ def write(folder: Path, board: Leaderboard) -> list[Path]:
     """
     texts = {
         _PAGE: to_markdown(document(board)),
-        _ROWS: _csv((*_ROW_FIELDS, *Entry._fields), _row_lines(board.rows)),
+        _ROWS: _csv((*_ROW_FIELDS, *_ENTRY_FIELDS), _row_lines(board.rows)),
         _STANDINGS: _csv(_STANDING_FIELDS, _standing_lines(board.rows)),
     }
     for name, text in texts.items():
@@ -141,6 +145,7 @@ def write(folder: Path, board: Leaderboard) -> list[Path]:
 
 
 _ROW_FIELDS = tuple(name for name in Row._fields if name != "entries")
+_ENTRY_FIELDS = tuple(name for name in Entry._fields if name != "delivered")
 _WORST_FIELDS = ("instance", "alpha", "horizon")
 _STANDING_FIELDS = tuple(
     field
@@ -160,9 +165,10 @@ def _csv(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
 def _row_lines(rows: Iterable[Row]) -> Iterator[tuple[object, ...]]:
     for row in rows:
         for entry in row.entries:
+            rounded = entry._replace(seconds=round(entry.seconds, 4))
             yield (
                 *(getattr(row, name) for name in _ROW_FIELDS),
-                *entry._replace(seconds=round(entry.seconds, 4)),
+                *(getattr(rounded, name) for name in _ENTRY_FIELDS),
             )
 
 
@@ -177,9 +183,11 @@ def _standing_lines(rows: Iterable[Row]) -> Iterator[list[object]]:
 
 def _section(board: Leaderboard, name: str) -> Section:
     rows = [row for row in board.rows if row.family == name]
+    own = standings(rows)
     blocks: list[Block] = [
         Paragraph(f"{_about(rows)}. {_compared(rows)}."),
-        _summary(standings(rows), rows, with_place=True),
+        promise_summary(own, rows),
+        _summary(own, rows, with_place=True),
     ]
     if len(rows) > _LONG_FAMILY:
         blocks.append(Paragraph(f"All {len(rows)} rows are in {_ROWS}."))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from frugalbandits.core.files import make_folder, write_text
 from frugalbandits.core.registry import resolve
 from frugalbandits.lab.instances.catalogue import TABLES, instance
-from frugalbandits.lab.result import geometric_mean
+from frugalbandits.lab.ratios import geometric_mean
 from frugalbandits.lab.simulation import simulate
 from frugalbandits.lab.sweeps.cells import Settings
 from frugalbandits.lab.sweeps.digest import code_digest

@@ -9,8 +9,8 @@ from frugalbandits.core.closure import source_digest
 __all__ = ["SIMULATION", "code_digest"]
 
 SIMULATION = "frugalbandits.lab.simulation"
-# What shows how far it is, and what its result looks like, has no part in the result.
-_SHOWN = ("frugalbandits.lab.shown", "frugalbandits.lab.watching")
+# Progress, the look of a result, and measures that are taken of stored pulls have no part in the pulls.
+_SHOWN = ("frugalbandits.lab.shown", "frugalbandits.lab.watching", "frugalbandits.lab.promise")
 
 
 @functools.cache

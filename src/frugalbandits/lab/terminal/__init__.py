@@ -2,6 +2,7 @@
 
 from frugalbandits.lab.terminal.drawn import instance_view, picture, picture_width
 from frugalbandits.lab.terminal.mixes import mix_table
+from frugalbandits.lab.terminal.promise import promise_columns, promise_note, promise_table, promise_title
 from frugalbandits.lab.terminal.replay import replay_table
 from frugalbandits.lab.terminal.tables import (
     Cell,
@@ -27,6 +28,10 @@ __all__ = [
     "picture_width",
     "policy_table",
     "progress",
+    "promise_columns",
+    "promise_note",
+    "promise_table",
+    "promise_title",
     "regret_table",
     "replay_table",
     "world_table",

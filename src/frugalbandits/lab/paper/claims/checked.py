@@ -21,7 +21,7 @@ from frugalbandits.lab.paper.claims.evidence import (
     Verdict,
 )
 from frugalbandits.lab.paper.experiments import PAPER_POLICIES, experiment, experiments
-from frugalbandits.lab.result import ratio
+from frugalbandits.lab.ratios import ratio
 from frugalbandits.lab.sweeps.cells import Outcome, Settings
 from frugalbandits.lab.text import counted
 

@@ -26,7 +26,8 @@ from frugalbandits.lab.paper.claims.evidence import (
 )
 from frugalbandits.lab.paper.experiments import ALPHAS, INSTANCES
 from frugalbandits.lab.problem import Problem
-from frugalbandits.lab.result import Result, final_regret, ratio
+from frugalbandits.lab.ratios import ratio
+from frugalbandits.lab.result import Result, final_regret
 from frugalbandits.lab.text import counted, listed, percent, times, title
 
 __all__ = ["CHECKS"]

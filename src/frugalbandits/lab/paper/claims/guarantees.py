@@ -23,7 +23,7 @@ from frugalbandits.lab.paper.claims.evidence import (
     places,
 )
 from frugalbandits.lab.paper.experiments import ALPHAS, INSTANCES
-from frugalbandits.lab.result import geometric_mean, ratio
+from frugalbandits.lab.ratios import geometric_mean, ratio
 from frugalbandits.lab.text import listed, percent, readable, shown, times, title
 
 __all__ = ["CHECKS"]
