@@ -266,6 +266,7 @@ def test_sessions_are_opened_ahead_whatever_went_wrong(
 
         api.run(run())
         told = [line for line in events(written) if "list the sessions" in line["event"]]
-        assert len(told) == 2 and "nobody foresaw this" in told[0]["exception"]
+        assert len(tried) >= 3  # and it is logged once, however often it is tried
+        assert len(told) == 1 and "nobody foresaw this" in told[0]["exception"]
     finally:
         api.close()

@@ -91,8 +91,12 @@ class Telling(Following):
         raise error
 
     def _append(self, drafts: list[Fact]) -> None:
-        """Have facts written; durable when this returns."""
-        self.settle(self._store.append(self._name, drafts) if drafts else [])
+        """Have facts written; durable, and taken in here, when this returns."""
+        if not drafts:
+            return
+        self.settle(self._store.append(self._name, drafts))
+        if self.needs_rebuild:
+            self.catch_up()  # such a session takes nothing in: it reads all of its log again
 
     # Feedback.
 
