@@ -60,7 +60,7 @@ def test_a_snapshot_is_written_without_the_lock(address, fresh, monkeypatch):
 
 @pytest.mark.parametrize("fresh", [plain_session, contextual_session])
 def test_a_session_that_is_busy_holds_up_no_other(address, fresh):
-    """Another thread plans with it: what is told of others is answered, and its own when it is free."""
+    """While one session is planned in another thread, feedback for other sessions is answered at once."""
     with open_store(address) as store:
         busy, _ = keep_session(store, "busy", fresh())
         other, _ = keep_session(store, "other", fresh())
