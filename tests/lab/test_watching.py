@@ -28,11 +28,16 @@ def terminal() -> Iterator[tuple[TextIO, int]]:
 
 
 def shown(ours: int) -> str:
+    """Return what a terminal was sent; one read returns a part of it."""
     os.set_blocking(ours, False)
-    try:
-        return os.read(ours, 1_000_000).decode()
-    except BlockingIOError:
-        return ""
+    found = b""
+    until = time.monotonic() + 0.2  # what was written last may take a moment
+    while time.monotonic() < until:
+        try:
+            found += os.read(ours, 1_000_000)
+        except BlockingIOError:
+            time.sleep(0.01)
+    return found.decode()
 
 
 def test_a_terminal_shows_a_bar_that_vanishes(terminal: tuple[TextIO, int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from frugalbandits.stores.following import Following
 
 __all__ = ["Telling", "check_observation_id"]
 
+_log = logging.getLogger("frugalbandits")
 _IDS = 200  # characters of an id of the caller's
 
 
@@ -96,7 +98,12 @@ class Telling(Following):
             return
         self.settle(self._store.append(self._name, drafts))
         if self.needs_rebuild:
-            self.catch_up()  # such a session takes nothing in: it reads all of its log again
+            # Such a session takes nothing in: it reads all of its log again.
+            try:
+                self.catch_up()
+            except Exception as error:
+                # The facts are written. The thread that follows the log tries again, and says what is wrong.
+                _log.debug("session %r: could not be built anew: %s", self._name, error)
 
     # Feedback.
 
