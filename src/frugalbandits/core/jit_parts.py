@@ -48,6 +48,7 @@ def collected_rarely() -> Iterator[None]:
 @functools.cache
 def part_options() -> dict[str, Any]:
     """Return numba's options for such functions; none for a numba that is built in another way."""
+    # numba ships types, but these of its functions have none: hence the ignored calls below.
     try:
         from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
         from numba.core.compiler import CompilerBase, DefaultPassBuilder
